@@ -313,7 +313,7 @@ def _terms(request: _Opening) -> SessionTerms:
 
 def _absolute(folder: str) -> str:
     if not os.path.isabs(folder) or "\0" in folder:
-        raise UsageError(f"{folder[:200]!r} is no absolute path.")
+        raise UsageError(f"{folder[:200]!r} is not an absolute path.")
     return folder
 
 
@@ -341,7 +341,7 @@ def _cursor(text: str | None) -> int:
     if not text:
         return 0
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) < _MOST_LISTED):
-        raise UsageError(f"{text[:50]!r} is no cursor of this agent.")
+        raise UsageError(f"{text[:50]!r} is not a cursor of this agent.")
     return int(text)
 
 

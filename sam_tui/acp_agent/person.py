@@ -65,13 +65,13 @@ def _block_text(block: object) -> str:
         case schema.EmbeddedResourceContentBlock(resource=schema.TextResourceContents() as text):
             return f'<resource from="{_address(text.uri)}">\n{neutralise(text.text)}\n</resource>'
         case schema.EmbeddedResourceContentBlock(resource=resource):
-            return f"[a file that is no text: {_address(resource.uri)}]"
+            return f"[a file that is not text: {_address(resource.uri)}]"
         case schema.ImageContentBlock():
             return "[image]"
         case _:
             raise UsageError(
-                "Sound cannot be sent to the model yet.",
-                hint="The capabilities of this agent say so: send text and resources.",
+                "Audio cannot be sent to the model yet.",
+                hint="Send text and resources, as the capabilities of this agent say.",
             )
 
 

@@ -35,12 +35,13 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.core.todos.item import one_line
 
 MODES: Final[dict[PermissionMode, str]] = {
-    "ask": "Edits in the workspace and commands in the sandbox run; what leaves them is asked.",
-    "ask-all": "Every edit is asked, and every command that does more than read.",
+    "ask": "Edits in the workspace and commands in the sandbox run; the guard asks about "
+    "everything else.",
+    "ask-all": "The guard asks about every edit and every command that does more than read.",
     "accept-edits": "Edits are made without a question.",
     "plan": "Nothing is changed: the agent reads and plans.",
     "auto": "Nobody is asked: what would be asked is refused.",
-    "bypass": "Nothing is asked and nothing is held.",
+    "bypass": "Nothing is asked, and commands run without a sandbox.",
 }
 _UNASKABLE: Final = "The client could not ask its person."
 _BUFFER_SECONDS: Final = 5.0
@@ -170,8 +171,8 @@ class EditorSession:
         offer = next((offer for offer in self._offers if offer.model == name), None)
         if offer is None or self.busy:
             raise UsageError(
-                f"The model {name!r} is not on offer now.",
-                hint="Wait for the turn, choose another.",
+                f"The model {name!r} is not available now.",
+                hint="Wait for the turn, or choose another.",
             )
         model = self.runtime.catalog.open(offer)
         self.runtime.use_model(model)

@@ -42,7 +42,7 @@ def read_prices(config_dir: str) -> Mapping[str, Price]:
             first = error.errors(include_url=False, include_input=False)[0]
             why = f"{' '.join(map(str, first['loc']))}: {first['msg']}"
         raise ConfigurationError(
-            f"{path} is no list of prices: {why}.",
+            f"{path} is not a list of prices: {why}.",
             hint='Write ["openai/my-model"], and below it input, output and cached in dollars for a'
             " million tokens.",
         ) from error

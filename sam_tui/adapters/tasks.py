@@ -69,7 +69,7 @@ class FileTaskBook:
                 ]
                 self._write([*others, task][-MOST_TASKS:])
         except OSError as error:
-            raise StorageError(f"The task cannot be kept: {error}.") from error
+            raise StorageError(f"The task cannot be stored: {error}.") from error
 
     @contextmanager
     def _alone(self) -> Generator[None]:
@@ -196,7 +196,7 @@ class CommandTasks:
         running = [run for run in runs if run.running]
         if len(running) >= MOST_RUNNING:
             raise ToolError(
-                f"{MOST_RUNNING} tasks of this conversation are running, which is the most.",
+                f"{MOST_RUNNING} tasks of this conversation are running, which is the limit.",
                 hint="End one of them first.",
             )
         run = CommandRun(self._commands, start, on_output)

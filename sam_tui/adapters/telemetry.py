@@ -52,7 +52,7 @@ def _address(endpoint: str) -> tuple[bool, str, int | None, str]:
     except ValueError:  # half an address, or a port that is none
         pass
     raise ConfigurationError(
-        f"{endpoint!r} is no address of a collector.", hint="Such as http://127.0.0.1:4318."
+        f"{endpoint!r} is not an address of a collector.", hint="Such as http://127.0.0.1:4318."
     )
 
 
@@ -101,7 +101,7 @@ class OtlpSender:
             connection.request("POST", path, data, self._headers)
             status = connection.getresponse().status
         except HTTPException as error:
-            raise ValueError(f"it answers no HTTP: {error}") from None
+            raise ValueError(f"it does not speak HTTP: {error}") from None
         finally:
             connection.close()
         if status >= 300:

@@ -49,7 +49,7 @@ class Worktrees:
         program = shutil.which("git", path=environ.get("PATH", ""))
         folder = os.path.realpath(folder)
         if program is None or os.path.realpath(program).startswith(f"{folder}/"):
-            raise UsageError("There is no git on the search path outside of this folder.")
+            raise UsageError("There is no git on the search path outside this folder.")
         self._program = program
         self._environ = {
             k: v for k, v in environ.items() if not k.startswith("GIT_") or k in _IDENTITY
@@ -68,7 +68,7 @@ class Worktrees:
             if scope in ("local", "worktree") and _PROGRAM.fullmatch(name):
                 raise UsageError(
                     f"The settings of this repository name a program that git would run: {name}.",
-                    hint="If you want that, make the worktree with git and give it with -C.",
+                    hint="If you want that, make the worktree with git and open it with -C.",
                 )
 
     def open(self, name: str) -> str:
@@ -77,7 +77,7 @@ class Worktrees:
         path = self._path(name)
         if not os.path.isdir(path):
             if not self._git(self.root, "rev-list", "--max-count=1", "--all"):
-                raise UsageError("The repository has no commit yet: a worktree begins at one.")
+                raise UsageError("The repository has no commit yet, and a worktree needs one.")
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with suppress(UsageError):  # what somebody deleted is still in git's list
                 self._git(self.root, "worktree", "remove", "--force", path)
@@ -86,7 +86,7 @@ class Worktrees:
             new = (path, branch) if existing else ("-b", branch, path)
             self._git(self.root, "worktree", "add", "--quiet", *new)
         elif not _is_worktree(path):
-            raise UsageError(f"{path} is there, and is no worktree.", hint="Choose another name.")
+            raise UsageError(f"{path} exists and is not a worktree.", hint="Choose another name.")
         below = os.path.relpath(self._folder, self.root)
         return os.path.normpath(os.path.join(path, below))
 
@@ -116,7 +116,7 @@ class Worktrees:
                 files = _counted(standing.changed, "file")
                 raise UsageError(
                     f"{name} has {files} to commit.",
-                    hint="Commit them there, or give -m MESSAGE.",
+                    hint="Commit them there, or pass -m MESSAGE.",
                 )
             self._git(standing.path, "add", "--all")
             self._git(standing.path, "commit", "--quiet", "-m", message)
@@ -174,9 +174,7 @@ class Worktrees:
 
     def _path(self, name: str) -> str:
         if not _NAME.fullmatch(name):
-            raise UsageError(
-                f"{name!r} is no name for a worktree.", hint="Letters, digits, - and _."
-            )
+            raise UsageError(f"{name!r} cannot name a worktree.", hint="Letters, digits, - and _.")
         return os.path.join(f"{self.root}.worktrees", name)
 
     def _git(self, folder: str, *words: str) -> str:

@@ -62,7 +62,7 @@ class Providers(Processes):
     def open_model(self, name: str, options: Mapping[str, object] | None = None) -> "Model":
         """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
         if self.configuration.options.offline:
-            raise ConfigurationError(f"{name} is not asked: no provider is, here.")
+            raise ConfigurationError(f"{name} was not asked: no provider is asked here.")
         return self.catalog.open(ModelOffer(name, name, ""), options=options)
 
     def model_host(self, name: str) -> str:

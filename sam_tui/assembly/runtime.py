@@ -84,7 +84,7 @@ def _agent(parts: Agent, line: str) -> Model:
     try:
         words = tuple(shlex.split(line))
     except ValueError as error:
-        raise UsageError(f"--agent is no command line: {error}.") from error
+        raise UsageError(f"--agent is not a command line: {error}.") from error
     if not words:
         raise UsageError("--agent names no program.")
     host = AgentHost(

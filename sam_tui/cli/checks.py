@@ -52,7 +52,7 @@ def _embeddings() -> DoctorCheck:
     embedder = embedder_from(os.environ)
     if embedder is None:
         detail = "none: memory is searched by words and built-in vectors"
-        return DoctorCheck("embeddings", "note", detail, f"{MODEL} names a model.")
+        return DoctorCheck("embeddings", "note", detail, f"{MODEL} sets a model.")
     where = f" at {embedder.api_base}" if embedder.api_base else ""
     return DoctorCheck("embeddings", "ok", f"{embedder.name}{where}")
 
@@ -63,8 +63,8 @@ def _plan_models() -> DoctorCheck:
 
     named = purposes_from(os.environ)
     if not named:
-        advice = f"{', '.join(VARIABLES.values())} name others."
-        return DoctorCheck("models of plans", "note", "the model in use for all of it", advice)
+        advice = f"{', '.join(VARIABLES.values())} set others."
+        return DoctorCheck("models of plans", "note", "the current model for all roles", advice)
     detail = ", ".join(f"{purpose}: {name}" for purpose, name in named.items())
     return DoctorCheck("models of plans", "ok", detail)
 
@@ -74,7 +74,7 @@ def _images() -> DoctorCheck:
 
     settings = image_settings(os.environ)
     if settings is None:
-        advice = f"{BASE} or {MODEL} names one."
+        advice = f"{BASE} or {MODEL} sets one."
         return DoctorCheck("images", "note", "no endpoint that makes images", advice)
     key = "" if settings.key else ", without a key"
     return DoctorCheck(
@@ -88,6 +88,6 @@ def _api_tables(settings: str) -> DoctorCheck:
 
     tables, problems = read_api_tables(settings)
     if problems:
-        return DoctorCheck("APIs", "missing", "; ".join(problems), "Mend or remove it.")
+        return DoctorCheck("APIs", "missing", "; ".join(problems), "Correct or remove it.")
     detail = f"{len(tables)} tables of yours in {settings}/apis"
-    return DoctorCheck("APIs", "ok", detail if tables else "the list of the program")
+    return DoctorCheck("APIs", "ok", detail if tables else "the built-in list")

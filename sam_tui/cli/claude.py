@@ -25,13 +25,14 @@ REFUSED: Mapping[str, str] = {
     "--plugin-dir": "plug-ins are installed packages (docs/plugins.md)",
     "--ide": "editors start sam-tui acp (docs/acp.md)",
     "--betas": "the provider's own headers are not passed on",
-    "--bare": "files of a folder count once it is trusted; an empty SAM_TUI_CONFIG_DIR leaves yours out",
-    "--effort": "models reason as much as their provider has it",
-    "--max-thinking-tokens": "models reason as much as their provider has it",
+    "--bare": "files of a folder count once it is trusted; set SAM_TUI_CONFIG_DIR to an empty "
+    "folder to leave yours out",
+    "--effort": "the provider decides how much a model reasons",
+    "--max-thinking-tokens": "the provider decides how much a model reasons",
     "--debug-file": "the log is in the data folder (--data-dir)",
-    "--name": "a conversation gets its name by “sam-tui sessions name ID NAME”",
-    "--chrome": "a browser is a server (sam-tui mcp add)",
-    "--from-pr": "conversations are not kept by pull request",
+    "--name": "“sam-tui sessions rename ID NAME” names a conversation",
+    "--chrome": "add a browser as an MCP server (sam-tui mcp add)",
+    "--from-pr": "conversations are not stored by pull request",
 }
 """What has no meaning here: option -> what does the same, or why there is nothing."""
 _FLAGS = ("--ide", "--bare", "--chrome")
@@ -57,7 +58,7 @@ def _refuse(context: click.Context, option: click.Parameter, value: object) -> N
     """Say what does the same, once an option without meaning is given."""
     name = option.opts[0]
     if value:
-        raise UsageError(f"{name} has no meaning here: {REFUSED[name]}.")
+        raise UsageError(f"{name} is not supported: {REFUSED[name]}.")
 
 
 def spread(words: list[str]) -> list[str]:
@@ -110,29 +111,29 @@ SHARED = (
         "fallback_models",
         multiple=True,
         metavar="NAMES",
-        help="Models that answer while the first is overloaded or gone, in this order.",
+        help="Models that answer, in this order, while the first is overloaded or gone.",
     ),
     click.option(
-        "--append-system-prompt", metavar="TEXT", help="Say this to the model beside its prompt."
+        "--append-system-prompt", metavar="TEXT", help="Add this text to the system prompt."
     ),
     click.option(
         "--tools",
         multiple=True,
         metavar="TOOLS",
-        help="Offer only these built-in tools; '' is none.",
+        help="Offer only these built-in tools; '' for none.",
     ),
     click.option(
         "--dangerously-skip-permissions",
         "mode",
         flag_value="bypass",
-        help="As --permission-mode bypass.",
+        help="The same as --permission-mode bypass.",
     ),
     option(
         "--worktree",
         metavar="[NAME]",
         is_flag=False,
         flag_value="?",
-        help="Work in a git worktree of its own (“sam-tui sessions worktree” merges or drops it).",
+        help="Work in a new git worktree (“sam-tui sessions worktree” merges or drops it).",
     ),
     click.option(
         "--settings",
@@ -140,9 +141,9 @@ SHARED = (
         is_eager=True,
         expose_value=False,
         callback=read_overlay,
-        help="Settings for this run, above those of files (docs/configuration.md).",
+        help="Settings for this run; they override those of files (docs/configuration.md).",
     ),
-    option("--debug", is_flag=True, help="As SAM_TUI_DEBUG=1: log more."),
+    option("--debug", is_flag=True, help="The same as SAM_TUI_DEBUG=1: log more."),
 )
 """Those that hold for the workbench, too."""
 _OPTIONS = (
@@ -152,31 +153,34 @@ _OPTIONS = (
         "allowed_tools",
         multiple=True,
         metavar="TOOLS",
-        help="What is approved without a question: tools, operations, Bash(git log *), Edit(docs/**).",
+        help="Approve these without a question: tools, operations, Bash(git log *), Edit(docs/**).",
     ),
     click.option(
         "--json-schema",
         metavar="JSON|FILE",
         callback=_schema,
-        help="The answer is JSON of this schema, asked for again where it is not.",
+        help="Require JSON of this schema as the answer; ask the model again if it is not.",
     ),
     click.option(
         "--input-format",
         type=click.Choice(["text", "stream-json"]),
-        help="stream-json: messages come on standard input, one JSON object a line.",
+        help="stream-json: read messages from standard input, one JSON object per line.",
     ),
     click.option(
-        "--replay-user-messages", is_flag=True, help="Tell each of them again when it is taken."
+        "--replay-user-messages",
+        is_flag=True,
+        help="Print each message again when the run takes it.",
     ),
     click.option(
         "--permission-prompt-tool",
         metavar="TOOL|stdio",
-        help="An MCP tool, or the program on standard input, answers approvals.",
+        help="Let an MCP tool, or the program on standard input, answer approvals.",
     ),
     click.option(
         "--approvals",
         metavar="FILE",
-        help="Write there what nobody answered; with --resume make the calls that it approves.",
+        help="Write approvals that nobody answered to FILE; with --resume make the calls that "
+        "it approves.",
     ),
     click.option(
         "--no-session-persistence",
@@ -184,19 +188,21 @@ _OPTIONS = (
         help="Remove the conversation at the end; the audit log keeps its decisions.",
     ),
     click.option(
-        "--compat", type=click.Choice(["claude"]), help="Field names and codes of claude -p."
+        "--compat",
+        type=click.Choice(["claude"]),
+        help="Use the field names and exit codes of claude -p.",
     ),
     click.option(
         "--system-prompt-file",
         metavar="FILE",
         callback=_text,
-        help="The system prompt from a file.",
+        help="Read the system prompt from a file.",
     ),
     click.option(
         "--append-system-prompt-file",
         metavar="FILE",
         callback=_text,
-        help="The appended text from a file.",
+        help="Read the text to append from a file.",
     ),
     *(click.option(name, hidden=True, expose_value=False, is_flag=True) for name in NEEDLESS),
     *(

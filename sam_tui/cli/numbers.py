@@ -15,5 +15,5 @@ class FiniteRange(click.FloatRange):
         """The number; fails for what is none, infinite, or out of the range."""
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no finite number.", param, ctx)
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
         return number

@@ -57,7 +57,7 @@ _PLACE = (
         "--data-dir",
         metavar="DIR",
         envvar="SAM_TUI_DATA_DIR",
-        help="Where conversations and logs are kept.",
+        help="The folder of conversations and logs.",
     ),
 )
 _MODEL = (
@@ -75,7 +75,7 @@ _MODEL = (
     option(
         "--provider",
         type=click.Choice(["auto", "direct", "litellm"]),
-        help="Which client speaks to it.",
+        help="Which client talks to it.",
     ),
     option(
         "--request-timeout",
@@ -104,7 +104,7 @@ _PERMISSIONS = (
         "--sandbox",
         type=click.Choice(["default", "strict", "off"]),
         metavar="KIND",
-        help="How commands are held: default, strict (bubblewrap) or off (each is asked).",
+        help="The sandbox of commands: default, strict (bubblewrap) or off (each is asked).",
     ),
     option(
         "--network",
@@ -139,7 +139,7 @@ _BEHAVIOUR = (
         help="How the agent speaks (“sam-tui prompts list”).",
     ),
     option("--topic", metavar="NAME", help="Share memory with conversations of this topic."),
-    option("--workflow-mode", is_flag=True, help="Go on while the model says it is not done."),
+    option("--workflow-mode", is_flag=True, help="Continue while the model is not done."),
     option(
         "--disallowed-tools",
         "--disallowedTools",
@@ -160,19 +160,21 @@ _SERVERS = (
     click.option("--strict-mcp-config", is_flag=True, help="Only servers that --mcp-config names."),
 )
 _CONVERSATION = (
-    click.option("--agent", metavar="COMMAND", help="Another agent (ACP) in place of a model."),
-    click.option("-c", "--continue", "latest", is_flag=True, help="Continue the latest one here."),
+    click.option("--agent", metavar="COMMAND", help="An ACP agent in place of a model."),
+    click.option("-c", "--continue", "latest", is_flag=True, help="Continue the last one here."),
     click.option(
         "-r",
         "--resume",
         metavar="[ID]",
         is_flag=False,
         flag_value=CHOOSE,
-        help="Go on with this conversation; without ID, choose one.",
+        help="Continue this conversation; without ID, choose one.",
     ),
-    click.option("--fork", "--fork-session", "fork", is_flag=True, help="Go on in a copy of it."),
     click.option(
-        "--take-over", is_flag=True, help="Go on with it though another program has it open."
+        "--fork", "--fork-session", "fork", is_flag=True, help="Continue in a copy of it."
+    ),
+    click.option(
+        "--take-over", is_flag=True, help="Continue it while another program has it open."
     ),
 )
 _RUN = (
@@ -190,11 +192,11 @@ _RUN = (
     ),
     option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
     option("--inquiries-fd", type=click.IntRange(min=3), hidden=True),
-    option("--include-partial-messages", is_flag=True, help="Stream the pieces too."),
-    option("--goal", metavar="COMMAND", help="Go on until this command passes."),
-    option("--goal-turns", type=click.IntRange(min=1), default=10, help="Turns for it (10)."),
-    option("--image", "images", multiple=True, metavar="FILE", help="Show it to the model."),
-    option("--include-hook-events", is_flag=True, help="Tell of hooks too."),
+    option("--include-partial-messages", is_flag=True, help="Print pieces as they arrive."),
+    option("--goal", metavar="COMMAND", help="Continue until this passes."),
+    option("--goal-turns", type=click.IntRange(min=1), default=10, help="Most turns for it (10)."),
+    option("--image", "images", multiple=True, metavar="FILE", help="An image for the model."),
+    option("--include-hook-events", is_flag=True, help="Print hook events too."),
     option("--stdin", "wait_stdin", is_flag=True, help="Wait for the end of standard input."),
     option("--verbose", is_flag=True, help="Progress on standard error."),
     option("-o", "--output-last-message", metavar="FILE", help="Write the final answer there."),

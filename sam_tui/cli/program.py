@@ -133,7 +133,7 @@ def _refuse_mistyped(word: str) -> None:
     if near:
         raise UsageError(
             f"There is no command “{word}”. Did you mean “{near[0]}”?",
-            hint=f"As a prompt it is: sam-tui -- {word}",
+            hint=f"To use it as a prompt: sam-tui -- {word}",
         )
 
 

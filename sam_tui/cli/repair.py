@@ -74,7 +74,7 @@ def _indexes(data_dir: str) -> Iterator[str]:
     from sam_tui.adapters.code import forget_damaged
 
     for path in forget_damaged(data_dir):
-        yield f"removed the damaged index {path}: the next search makes it anew"
+        yield f"removed the damaged index {path}: the next search builds it again"
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

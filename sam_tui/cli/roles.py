@@ -19,5 +19,5 @@ def _split(_context: click.Context, _option: click.Parameter, text: str | None) 
 
 def hand_out_option(command: F) -> F:
     """Takes ``--hand-out`` as a tuple of roles."""
-    about = "Roles, by commas, whose steps “sam-tui worker” does."
+    about = "Roles, separated by commas, whose steps run in “sam-tui worker”."
     return click.option("--hand-out", metavar="ROLES", callback=_split, help=about)(command)

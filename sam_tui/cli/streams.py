@@ -46,7 +46,7 @@ def require_output() -> None:
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         raise UsageError(
             "Standard output is closed, so nobody could read the result.",
-            hint="Send it somewhere: >result.txt, or >/dev/null.",
+            hint="Redirect it: >result.txt, or >/dev/null.",
         )
 
 

@@ -27,7 +27,10 @@ _FORMS = "Bash(npm test), Bash(git log *), Read(docs/**), Edit(//tmp/out/**), We
 
 @dataclass(frozen=True, slots=True)
 class ToolPattern:
-    """One entry. ``operations`` are tools or ``tool.operation``; what else is named narrows it."""
+    """One entry of a list of tools.
+
+    ``operations`` are tools or ``tool.operation``; the other fields narrow it.
+    """
 
     text: str
     operations: tuple[str, ...]
@@ -56,7 +59,7 @@ class ToolPattern:
         if name in _READING or name in _WRITING:
             kinds = _READING if name in _READING else _WRITING
             return cls(text, _all(kinds), path=_path(text, part, root))
-        raise UsageError(f"{text} is no pattern of a tool here.", hint=f"There are: {_FORMS}.")
+        raise UsageError(f"{text} is not a pattern of this tool.", hint=f"There are: {_FORMS}.")
 
     @classmethod
     def _of_command(cls, text: str, operations: tuple[str, ...], part: str) -> "ToolPattern":

@@ -217,5 +217,5 @@ class AnswerTooLarge(ModelError):
     limit: ClassVar[str] = "answer"
 
     def __init__(self, message: str, *, setting: str) -> None:
-        hint = f"If such answers are meant, raise {setting} in [limits] of your policy file."
+        hint = f"To accept such answers, raise {setting} in [limits] of your policy file."
         super().__init__(message, hint=hint)

@@ -275,7 +275,7 @@ class Runtime:
         elif self.engine.budgets.get(identifier) is not None:
             # Opening closes calls without a result as broken off; these still get theirs.
             raise UsageError(
-                f"Conversation {identifier} is at work.", hint="Wait until it ends, or cancel it."
+                f"Conversation {identifier} is working.", hint="Wait until it ends, or cancel it."
             )
         record = self._own(identifier)
         if self.conversations.writer(identifier) is not None:

@@ -71,7 +71,7 @@ _SENTENCES: Mapping[tuple[Outcome, DecidedBy | Literal[""]], str] = {
     ("deny", "user"): "You denied {operation}{comment}",
     ("deny", "hook"): "A hook stopped {operation}: {reason}",
     ("deny", ""): "{operation} was refused: {reason}",
-    ("amended", ""): "You changed what {operation} would write",
+    ("amended", ""): "You changed the content of {operation}",
     ("expired", ""): "Nobody answered about {operation} in time",
     ("cancelled", ""): "The question about {operation} was withdrawn",
 }

@@ -75,7 +75,7 @@ class AnswerEntry:
             return Approval("once")
         if self.scope in offered:
             return Approval("scope", scope=self.scope)
-        return Approval("deny", f"The answers name the scope {self.scope}, which is not offered.")
+        return Approval("deny", f"The answers use the scope {self.scope}, which is not offered.")
 
 
 def read_answers(path: str, operations: Iterable[str] = ()) -> Responder:
@@ -122,7 +122,7 @@ def _load(path: str) -> list[object]:
     except ValueError as error:
         raise ConfigurationError(f"{path} is not valid JSON: {error}.", hint=_FORM) from error
     if not isinstance(value, list):
-        raise ConfigurationError(f"{path} must hold a JSON list.", hint=_FORM)
+        raise ConfigurationError(f"{path} must contain a JSON list.", hint=_FORM)
     return cast("list[object]", value)
 
 
@@ -133,7 +133,7 @@ def _fault(fields: Mapping[str, Any]) -> str:
             return f"“{name}” must be a text"
     unknown = sorted(set(fields) - {"match", "reply", "scope"})
     if unknown:
-        return f"“{unknown[0]}” means nothing here"
+        return f"“{unknown[0]}” is not a key here"
     return "" if fields["reply"].strip() else "“reply” is empty"
 
 
@@ -146,7 +146,9 @@ def _fitting(pattern: re.Pattern[str], operations: Sequence[str]) -> str:
 
 def _check_scope(where: str, scope: object, entry: AnswerEntry) -> None:
     if not isinstance(scope, str) or (scope and not entry.decision):
-        raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
+        raise ConfigurationError(
+            f"{where}: “scope” must be a text, and needs “approve”.", hint=_FORM
+        )
     if scope and not _SCOPE.fullmatch(scope):
         raise ConfigurationError(f"{where}: there is no scope “{scope}”.", hint=_SCOPES)
 
@@ -168,7 +170,8 @@ def _entry(where: str, raw: object, operations: Sequence[str]) -> AnswerEntry:
     fitting = _fitting(pattern, operations)
     if fitting and not entry.decides:
         raise ConfigurationError(
-            f"{where}: “match” fits approvals of {fitting}, and “{entry.reply}” is neither yes nor no.",
+            f"{where}: “match” fits approvals of {fitting}, and “{entry.reply}” is neither "
+            "yes nor no.",
             hint="Write “approve”, “deny” or a sentence that says why not, or match a question only.",
         )
     return entry

@@ -26,7 +26,7 @@ from sam_tui.headless.ledger import tool_input
 from sam_tui.headless.outcome import RunOutcome
 
 _MOST = 10_000_000
-_HINT = "It is written by a blocked run; only “reply” is for you to fill in."
+_HINT = "A blocked run writes it; only “reply” is for you to fill in."
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Approvals:
             return outcome
         first = outcome.message.partition("\n")[0]
         then = f"--resume {conversation} --approvals {self.path}"
-        message = f"{first}\nFill in each “reply” of {self.path}, then go on with {then}"
+        message = f"{first}\nFill in each “reply” of {self.path}, then continue with {then}"
         return replace(outcome, message=message)
 
     def _write(self, conversation: ConversationId) -> int:
@@ -208,7 +208,7 @@ def read_approvals(path: str, *, required: bool) -> Approvals:
     table = cast("dict[str, Any]", value if isinstance(value, dict) else {})
     conversation, raw = table.get("conversation"), table.get("entries")
     if not isinstance(conversation, str) or not isinstance(raw, list):
-        raise ConfigurationError(f"{path} is no file of approvals.", hint=_HINT)
+        raise ConfigurationError(f"{path} is not a file of approvals.", hint=_HINT)
     entries = tuple(
         _read_entry(f"{path}, entry {number}", item)
         for number, item in enumerate(cast("list[object]", raw), 1)

@@ -35,7 +35,7 @@ def require_socket(descriptor: int) -> None:
     except (OSError, OverflowError):
         pass
     raise UsageError(
-        f"--inquiries-fd {descriptor} is no open socket.",
+        f"--inquiries-fd {descriptor} is not an open socket.",
         hint="It is for a program that starts this one and answers for the person.",
     )
 

@@ -89,8 +89,9 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> RunOutcome:
             "error_blocked",
             finished.answer,
             "Blocked",
-            f"{what} had nobody to answer and counted as refused."
-            "\nAnswer with --answers FILE, choose a --permission-mode, or widen it with --add-dir.",
+            f"Nobody could answer {what}, so it counted as refused.\n"
+            "Answer with --answers FILE, choose a --permission-mode, or allow more with "
+            "--add-dir.",
             finished.ending,
         )
     if finished.reason == "cancelled":

@@ -57,8 +57,8 @@ def read_prompt(
             return PromptInput(argument)
         if not _has_input(descriptor, probe):
             warning = (
-                f"Standard input is open but said nothing for {probe:g} s, so it was not read."
-                " Use --stdin to wait for it, or </dev/null to silence this."
+                f"Standard input is open but sent nothing for {probe:g} s, so it was not read. "
+                "Use --stdin to wait for it, or </dev/null to avoid this warning."
             )
             return PromptInput(argument, (warning,))
     attached = read_input(descriptor)
@@ -71,7 +71,7 @@ def _odd(text: str) -> tuple[str, ...]:
     """A warning about input that is no text."""
     if "\0" not in text and "\ufffd" not in text:
         return ()
-    return ("Standard input is not text in UTF-8: the model reads “\ufffd” where it is not.",)
+    return ("Standard input is not valid UTF-8: the model reads “�” in place of invalid bytes.",)
 
 
 def _worded(text: str) -> str:

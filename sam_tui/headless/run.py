@@ -231,7 +231,7 @@ class _Run:
             except WrongStructure as fault:
                 self._fault = str(fault)
                 if left:
-                    self._warn(f"The answer is asked for again: {fault}")
+                    self._warn(f"The model is asked again: {fault}")
                     finished = await session.run(repair(fault), steering)
 
     def _warn(self, text: str) -> None:
@@ -327,7 +327,7 @@ class _Run:
             return replace(
                 outcome,
                 subtype="error_max_structured_output_retries",
-                title="Not of the schema",
+                title="The answer does not match the schema",
                 message=f"The answer is not JSON of the schema: {self._fault}",
             )
         return outcome

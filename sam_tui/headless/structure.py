@@ -29,14 +29,14 @@ def read_schema(source: str) -> Schema:
         text = source if source.lstrip()[:1] == "{" else _text_of(source)
         value: object = json.loads(text)
         if not isinstance(value, dict):
-            raise UsageError("--json-schema must hold an object.")
+            raise UsageError("--json-schema must be a JSON object.")
         schema = cast("Schema", value)
         validator_for(schema).check_schema(schema)
     except UnusableFile as error:
         raise UsageError(f"--json-schema: {source} {error}.") from error
     except (ValueError, RecursionError, SchemaError) as error:
         why = error.message if isinstance(error, SchemaError) else str(error)
-        raise UsageError(f"--json-schema is no JSON schema: {why}.") from error
+        raise UsageError(f"--json-schema is not a JSON schema: {why}.") from error
     return schema
 
 
@@ -79,4 +79,4 @@ def repair(fault: WrongStructure) -> str:
 
 
 def _no_number(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

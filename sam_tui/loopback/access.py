@@ -43,11 +43,13 @@ class Addresses:
         """Why a request is refused; ``from_page`` refuses one that no page of this server sent."""
         hosts, origins = (_values(headers, name) for name in (b"host", b"origin"))
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return 421, "This server answers to 127.0.0.1 and localhost with its port alone."
+            return 421, (
+                "This server accepts only requests to 127.0.0.1 and localhost with its port."
+            )
         if any(origin.lower() not in self._origins for origin in origins):
             return 403, "Web pages may not call this server."
         if from_page and len(origins) != 1:
-            return 403, "This is for the page of this server alone."
+            return 403, "Only the page of this server may call this."
         return None
 
 

@@ -95,7 +95,7 @@ def _protocol(seconds: RequestSeconds) -> type[asyncio.Protocol]:
 
 
 async def _full(scope: Scope, receive: Receive, send: Send) -> None:
-    why = f"This server has {MOST_CONNECTIONS} connections and takes no more; try again later."
+    why = f"This server already has {MOST_CONNECTIONS} connections; try again later."
     await refuse(503, why, send)
 
 

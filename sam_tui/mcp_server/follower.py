@@ -99,7 +99,7 @@ class Follower:
         except MCPError as error:
             self._unasked(inquiry, f"The client could not ask: {error.message}.")
         except ValidationError:
-            self._unasked(inquiry, "The client's answer was none.")
+            self._unasked(inquiry, "The client's answer could not be read.")
         finally:
             # Not gathered: that would cancel the one twice, in the middle of taking its question back.
             for task in (asking, ended):

@@ -193,7 +193,7 @@ class SamServer(Server[Any]):
         if call is None:
             raise MCPError(
                 types.INVALID_PARAMS,
-                "Nothing waits for this answer: the call has ended, or its arguments are others",
+                "Nothing waits for this answer: the call has ended, or its arguments changed",
             )
         return call
 

@@ -158,7 +158,7 @@ class ServerTasks:
 
     def _owned(self, task_id: str, context: Context, client: Client) -> ServerTask:
         if not is_modern(context):
-            raise MCPError(types.METHOD_NOT_FOUND, "Tasks are of protocol 2026-07-28")
+            raise MCPError(types.METHOD_NOT_FOUND, "Tasks need protocol 2026-07-28")
         if not _declared(context):
             raise MCPError(
                 _MISSING_CAPABILITY,
@@ -167,7 +167,7 @@ class ServerTasks:
             )
         named = context.request.headers.get(MCP_NAME_HEADER) if context.request else None
         if named is not None and decode_header_value(named) != task_id:
-            raise MCPError(types.HEADER_MISMATCH, "Mcp-Name is another than the task's")
+            raise MCPError(types.HEADER_MISMATCH, "Mcp-Name is not that of the task")
         task = self._tasks.get(task_id)
         if task is None or task.owner != client.key:
             raise MCPError(types.INVALID_PARAMS, "There is no such task")
@@ -175,7 +175,7 @@ class ServerTasks:
 
     def _expire(self, task_id: str) -> None:
         task = self._tasks.pop(task_id)
-        task.call.give_up("The task was not asked for in time.")
+        task.call.give_up("The client did not ask for the task in time.")
 
 
 def _declared(context: Context) -> bool:

@@ -57,7 +57,7 @@ def _at_path(app: App) -> App:
         if scope["path"] == PATH:
             await app(scope, receive, send)
         else:
-            await refuse(404, f"There is nothing here; the server is at {PATH}.", send)
+            await refuse(404, f"Not found; the server is at {PATH}.", send)
 
     return served
 

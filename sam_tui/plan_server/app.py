@@ -140,7 +140,7 @@ class PlanRoutes:
         """The progress of a task from its beginning."""
         served = self._tasks.served.get(request.path_params["id"])
         if served is None:
-            raise HTTPException(404, "This server has not driven such a task.")
+            raise HTTPException(404, "This server has not run such a task.")
         return self._stream(served)
 
     async def cancel(self, request: Request) -> Response:
@@ -226,7 +226,7 @@ async def _fault(request: Request, error: Exception) -> Response:
 
 
 async def _busy(request: Request, error: Exception) -> Response:
-    return _refused(429, "As many tasks run as may; try again when one has ended.")
+    return _refused(429, "The most tasks are running; try again when one has ended.")
 
 
 def openapi(version: str) -> Fields:
@@ -304,18 +304,18 @@ def openapi(version: str) -> Fields:
 _TEXT: Fields = {"type": "string"}
 _STATUS = {
     200: "As asked.",
-    202: "It goes on.",
-    400: "The request is not of the form, or lacks something.",
+    202: "The task continues.",
+    400: "The request has the wrong form, or lacks something.",
     401: "The token is missing or wrong.",
-    403: "A web page of others called.",
+    403: "A page of another site called.",
     404: "There is no such thing.",
     409: "Its state does not allow that, or it was cancelled.",
     413: "The body is too long.",
     415: "The body is not JSON.",
-    421: "The server was called by another name.",
-    429: "As many tasks run as may.",
+    421: "The request used another host name.",
+    429: "The most tasks are running.",
     500: "The task failed.",
-    503: "There are as many connections as may be.",
+    503: "The most connections are open.",
 }
 
 

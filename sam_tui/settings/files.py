@@ -16,8 +16,9 @@ SYSTEM_FILE = "/etc/sam-tui/settings.toml"
 PROJECT_FILE = ".sam/settings.toml"
 """Below the workspace."""
 _ELSEWHERE = {
-    "permissions": "Rules stand in policy.toml; --allowedTools and --permission-mode are of one run.",
-    "hooks": "Hooks stand in hooks.json of your settings folder (docs/hooks.md).",
+    "permissions": "Rules belong in policy.toml; --allowedTools and --permission-mode apply "
+    "to one run.",
+    "hooks": "Hooks belong in hooks.json of your settings folder (docs/hooks.md).",
     "env": "Set variables before the command.",
 }
 """What other programs keep in their settings -> where it stands here."""
@@ -80,7 +81,7 @@ def settings_of_option(value: str) -> SettingsFile:
     path = "--settings" if inline else value
     text = value if inline else read_settings(value)
     if text is None:
-        raise ConfigurationError(f"There is no file {value}.", hint="Give a file or a JSON object.")
+        raise ConfigurationError(f"There is no file {value}.", hint="Pass a file or a JSON object.")
     if not text.lstrip().startswith("{"):
         file, faults = parse(text, path)
         if faults:
@@ -89,12 +90,14 @@ def settings_of_option(value: str) -> SettingsFile:
     try:
         tables: object = json.loads(text)
     except (ValueError, RecursionError) as broken:
-        raise ConfigurationError(f"{path} is no JSON: {broken}.") from None
+        raise ConfigurationError(f"{path} is not JSON: {broken}.") from None
     values: dict[str, Value] = {}
     for at, entry in _entries(cast("dict[str, object]", tables)):
         key = ".".join(at)
         if at[0] in _ELSEWHERE:
-            raise ConfigurationError(f"{path}: “{at[0]}” is no setting.", hint=_ELSEWHERE[at[0]])
+            raise ConfigurationError(
+                f"{path}: there is no setting “{at[0]}”.", hint=_ELSEWHERE[at[0]]
+            )
         try:
             values[key] = _value(key, entry)
         except ConfigurationError as fault:

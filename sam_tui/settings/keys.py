@@ -51,12 +51,12 @@ def _removed(name: str) -> str:
     """Remove an entry from the keyring; why it is still there, empty where it is not."""
     keyring = system_keyring()
     if keyring is None:
-        return "a keyring keeps it that cannot be used now"
+        return "it is in a keyring that cannot be used now"
     try:
         if keyring.get_password(SERVICE, name) is not None:
             keyring.delete_password(SERVICE, name)
     except _REFUSALS as refusal:
-        return f"the keyring keeps it ({refusal})"
+        return f"it is in the keyring ({refusal})"
     return ""
 
 
@@ -80,11 +80,11 @@ class PrivateTexts:
             return text
         keyring = system_keyring()
         if keyring is None:
-            raise PermissionError("a keyring keeps it that cannot be used now")
+            raise PermissionError("it is in a keyring that cannot be used now")
         try:
             return keyring.get_password(SERVICE, path) or ""
         except _REFUSALS as refusal:
-            raise PermissionError(f"the keyring that keeps it is locked ({refusal})") from None
+            raise PermissionError(f"it is in a keyring that is locked ({refusal})") from None
 
     def write(self, path: str, text: str) -> None:
         """Keep a text. Raises ``OSError``."""
@@ -141,7 +141,8 @@ class KeyStore:
             return {}
         except (UnusableFile, OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
             raise ConfigurationError(
-                f"{self.path} cannot be used: {fault}.", hint="Move it away and type the keys anew."
+                f"{self.path} cannot be used: {fault}.",
+                hint="Move it away and enter the keys again.",
             ) from None
 
     def _key(self, name: str, entry: Mapping[str, str]) -> str:
@@ -157,7 +158,7 @@ class KeyStore:
         key = key.strip()
         if not key or len(key) > _LONGEST or not key.isprintable():
             raise ConfigurationError(
-                "That is no key.", hint="A key is one line of visible characters."
+                "That is not a key.", hint="A key is one line of visible characters."
             )
         keyring, entry = system_keyring(), {"in": "file", "key": key}
         if keyring is not None:
@@ -176,7 +177,7 @@ class KeyStore:
         if entry is None:
             return False
         if entry.get("in") == "keyring" and (refusal := _removed(name)):
-            raise ConfigurationError(f"{name} is not removed: {refusal}.")
+            raise ConfigurationError(f"{name} was not removed: {refusal}.")
         self._write(name, None)
         self.values.pop(name, None)
         return True

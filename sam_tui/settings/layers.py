@@ -147,7 +147,7 @@ def with_project(settings: Settings, text: str, path: str, *, trusted: bool) -> 
     Nothing in such a file ends the program, and nothing in it allows more than without it.
     """
     if not trusted:
-        note = f"{path} is not read: the folder is not trusted."
+        note = f"{path} is ignored: the folder is not trusted."
         return replace(settings, notes=(*settings.notes, note))
     file, faults = parse(text, path)
     notes = [fault.explain() for fault in faults]
@@ -169,9 +169,9 @@ def with_project(settings: Settings, text: str, path: str, *, trusted: bool) -> 
 def _refusal(setting: Setting, value: Value) -> str:
     """Why a project may not set this; empty where it may."""
     if not setting.project:
-        return f"a folder may not set {setting.key}; it stands in your own settings."
+        return f"a folder may not set {setting.key}; set it in your own settings."
     if setting.project == "on" and value is not True:
-        return f"a folder may only switch {setting.key} on."
+        return f"a folder may only turn {setting.key} on."
     if setting.key == "model.name" and str(value).startswith("scripted"):
         return "a folder may not name a script as the model."
     return ""

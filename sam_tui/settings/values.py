@@ -50,17 +50,18 @@ def suggestion(key: str) -> str:
     """What a wrong key was probably meant to be."""
     section, _, name = key.rpartition(".")
     if {key, section, name} & POLICY_WORDS:
-        return "What is allowed stands in policy.toml (docs/guard.md), not here."
+        return "Permissions belong in policy.toml (docs/guard.md), not here."
     if "key" in name.split("_") and section != "keys":
         return (
-            "Keys of providers stand in no settings file: “sam-tui config key PROVIDER” keeps them."
+            "Settings files contain no keys of providers: “sam-tui config key PROVIDER” "
+            "stores them."
         )
     if meant := _meant(key, name):
         return f"Did you mean “{meant}”?"
     if section in SECTIONS:
         names = ", ".join(s.name for s in SETTINGS if s.section == section)
         return f"[{section}] has: {names}."
-    return "“sam-tui config show” lists them all."
+    return "“sam-tui config show” lists all settings."
 
 
 def checked(setting: Setting, value: object) -> Value:

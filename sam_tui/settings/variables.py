@@ -1,7 +1,7 @@
 """Variables that no settings file sets: secrets, what describes the surroundings, what is passed on."""
 
 SECRETS = {
-    "SAM_TUI_API_KEY": "the model's key, before those of the providers",
+    "SAM_TUI_API_KEY": "the key of the model; it takes precedence over those of the providers",
     "OPENAI_API_KEY": "OpenAI",
     "OPENROUTER_API_KEY": "OpenRouter",
     "MISTRAL_API_KEY": "Mistral",
@@ -18,12 +18,13 @@ SECRETS = {
     "TAVILY_API_KEY": "Tavily search",
     "SEARCH_API_KEY": "Google Custom Search",
     "SERPAPI_API_KEY": "SerpApi",
-    "SAM_TUI_EMBEDDING_API_KEY": "the embedding model's",
-    "SAM_TUI_IMAGE_KEY": "the image endpoint's; at OpenAI `OPENAI_API_KEY` will do",
-    "OTEL_EXPORTER_OTLP_HEADERS": "headers of requests to the collector of traces",
-    "SAM_TUI_FLEET_KEY": "the secret by which the processes of a [fleet](fleet.md) know each other",
-    "SAM_TUI_DATABASE_URL": "a PostgreSQL for the queues of [fleets](fleet.md), with its password; "
-    "without it a file in the data folder",
+    "SAM_TUI_EMBEDDING_API_KEY": "the key of the embedding model",
+    "SAM_TUI_IMAGE_KEY": "the key of the image endpoint; for OpenAI `OPENAI_API_KEY` is enough",
+    "OTEL_EXPORTER_OTLP_HEADERS": "headers for requests to the trace collector",
+    "SAM_TUI_FLEET_KEY": "the secret with which the processes of a [fleet](fleet.md) "
+    "authenticate each other",
+    "SAM_TUI_DATABASE_URL": "a PostgreSQL database for the queues of [fleets](fleet.md), with "
+    "its password; without it a file in the data folder",
 }
 """Variables that hold secrets: they stand in no settings file."""
 
@@ -36,41 +37,42 @@ def key_variable(provider: str) -> str:
 
 
 SURROUNDINGS = {
-    "SAM_TUI_CONFIG_DIR": "settings, policy, trust, hooks, servers, workflows, tables of APIs",
+    "SAM_TUI_CONFIG_DIR": "the folder of settings, policy, trust, hooks, servers, workflows "
+    "and tables of APIs",
     "HOME": "the home folder",
-    "PWD": "set for what a rehearsal starts",
-    "PATH": "where programs are looked for",
-    "SHELL": "the shell of terminals, where it is a bash or zsh",
-    "ZDOTDIR": "where zsh's own settings are",
+    "PWD": "set for the command that a rehearsal runs",
+    "PATH": "the folders in which programs are searched",
+    "SHELL": "the shell of terminals, if it is bash or zsh",
+    "ZDOTDIR": "the folder of zsh's own settings",
     "VISUAL": "the editor",
-    "EDITOR": "the editor, without `VISUAL`",
+    "EDITOR": "the editor, if `VISUAL` is not set",
     "PAGER": "the pager",
-    "BROWSER": "what opens a page",
+    "BROWSER": "the program that opens pages",
     "DISPLAY": "whether there is a desktop",
     "WAYLAND_DISPLAY": "whether there is a desktop",
-    "TERM": "what the terminal is",
-    "TERM_PROGRAM": "which terminal it is",
-    "TERM_PROGRAM_VERSION": "and of which version",
-    "COLORTERM": "whether it has true colour",
-    "COLORFGBG": "whether its ground is light or dark, until it answers for itself",
-    "NO_COLOR": "no colours are drawn",
+    "TERM": "the type of the terminal",
+    "TERM_PROGRAM": "the name of the terminal",
+    "TERM_PROGRAM_VERSION": "its version",
+    "COLORTERM": "whether the terminal has true colour",
+    "COLORFGBG": "whether its background is light or dark, until the terminal itself answers",
+    "NO_COLOR": "turns colours off",
     "TMUX": "whether the clipboard goes through tmux",
-    "ESCDELAY": "milliseconds after which Esc is a key of its own",
-    "TEXTUAL_FPS": "how often the screen is drawn in a second at most",
+    "ESCDELAY": "milliseconds after which Esc counts as a key of its own",
+    "TEXTUAL_FPS": "the most frames per second",
     "LC_ALL": "the encoding of the terminal",
     "LC_CTYPE": "the same",
     "LANG": "the same",
     "PYTHONIOENCODING": "the same",
     "PYTHONUTF8": "the same",
-    "PYTHONPATH": "its absolute folders come behind the installed packages",
-    "SSH_AUTH_SOCK": "the agent of ssh, for workspaces of fleets on other machines",
+    "PYTHONPATH": "its absolute folders come after the installed packages",
+    "SSH_AUTH_SOCK": "the ssh agent, for workspaces of fleets on other machines",
 }
 """What else is read of the environment; it describes the surroundings and stands in no settings file."""
 
 PASSED_ON = {
     "SAM_TUI_PROJECT_DIR": "[hooks](hooks.md): the workspace",
     "SAM_TUI_HOOK_EVENT": "[hooks](hooks.md): the event",
-    "SAM_TUI_RUN": "commands in the [sandbox](sandbox.md): by it their processes are found",
-    "SAM_TUI_ZDOTDIR": "zsh in a terminal: where its own settings are",
+    "SAM_TUI_RUN": "commands in the [sandbox](sandbox.md): identifies their processes",
+    "SAM_TUI_ZDOTDIR": "zsh in a terminal: the folder of its own settings",
 }
 """Set for programs that are started."""

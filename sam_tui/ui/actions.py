@@ -9,10 +9,10 @@ from sam_tui.ui.action_tables.screen import SCREEN_ACTIONS
 from sam_tui.ui.action_tables.terminals import TERMINAL_ACTIONS as TERMINAL_ACTIONS
 
 MODES = {
-    "ask": "what the rules do not allow is asked",
-    "plan": "nothing is changed and no command runs",
-    "ask-all": "edits are asked, and commands that do more than read",
-    "accept-edits": "edits inside the workspace never ask",
+    "ask": "the guard asks about what no rule allows",
+    "plan": "nothing is changed, and only commands that read run",
+    "ask-all": "the guard asks about edits, and about commands that do more than read",
+    "accept-edits": "edits inside the workspace need no question",
     "auto": "nobody is asked: what would be asked is refused",
 }
 """What /mode takes, and what each means."""
@@ -28,7 +28,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "send_later",
         "Send later",
-        "While a turn runs: let the prompt wait for its end",
+        "While a turn runs: queue the prompt for the end of the turn",
         ("tab", "alt+enter"),
         local=True,
     ),
@@ -42,26 +42,27 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "history",
         "History",
-        "At the first or last line: prompts sent here earlier, later; a queued one comes back for editing",
+        "At the first or last line: earlier or later prompts; a queued prompt comes back for "
+        "editing",
         ("up", "down"),
         local=True,
     ),
     WorkbenchAction(
         "open_paste",
         "Open a paste",
-        "With the cursor within [pasted 500 lines] (a click leads there): put its lines into the prompt",
+        "On a paste such as [pasted 500 lines] (or click it): put its lines into the prompt",
         ("enter",),
         local=True,
     ),
     WorkbenchAction(
         "complete",
         "Complete",
-        "Complete a slash command, what may follow it, or the file named after an @",
+        "Complete a slash command, its arguments, or a file name after @",
         ("tab",),
         local=True,
     ),
     WorkbenchAction(
-        "round", "Go round", "From prompt to todos and transcript", ("tab",), local=True
+        "round", "Go round", "Move from the prompt to todos and transcript", ("tab",), local=True
     ),
     WorkbenchAction(
         "edit_prompt",
@@ -76,18 +77,23 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "interrupt",
         "Interrupt",
-        "Copy the selection, else deny the question, cancel the turn, clear the prompt; twice to quit",
+        "Copy the selection, else deny the question, cancel the turn, clear the prompt; twice "
+        "to quit",
         ("ctrl+c",),
     ),
     WorkbenchAction(
         "background",
         "To the background",
-        "Let the command that the agent waits for go on in the background; the agent goes on too",
+        "Move the command that the agent waits for to the background; the agent continues",
         ("ctrl+b",),
         "background",
     ),
     WorkbenchAction(
-        "jobs", "Background commands", "Read, end or bring back what runs there", (), "jobs"
+        "jobs",
+        "Background commands",
+        "Read, end or bring back commands in the background",
+        (),
+        "jobs",
     ),
     WorkbenchAction("new", "New conversation", "Begin a new conversation", ("ctrl+n",), "new"),
     WorkbenchAction(
@@ -101,7 +107,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "search_prompts",
         "Search prompts",
-        "Find a prompt of any conversation, of this folder and others, and put it in again",
+        "Find an earlier prompt of any conversation and folder, and use it again",
         ("ctrl+r",),
         "history",
     ),
@@ -109,17 +115,17 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "take_over",
         "Take over",
-        "Take over the conversation that another program writes; that program is told",
+        "Take over a conversation that another program writes; that program is notified",
         (),
         "takeover",
     ),
     WorkbenchAction(
-        "model", "Model", "Choose the model, or use the one named", (), "model", "NAME"
+        "model", "Model", "Choose the model, or use the named one", (), "model", "NAME"
     ),
     WorkbenchAction(
         "next_mode",
         "Next mode",
-        "Go round ask, ask-all, accept-edits and plan; what each means is said",
+        "Switch to the next of ask, ask-all, accept-edits and plan, and show what it means",
         ("shift+tab",),
     ),
     WorkbenchAction(
@@ -133,25 +139,26 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "trust", "Trust", "Review what this folder would load, and trust it", (), "trust"
     ),
-    WorkbenchAction("grants", "Grants", "What is allowed for a while, to take back", (), "grants"),
-    WorkbenchAction("audit", "Audit", "Browse every decision on a call", (), "audit"),
     WorkbenchAction(
-        "servers", "MCP servers", "How the MCP servers stand, and their tools", (), "mcp"
+        "grants", "Grants", "List what is allowed temporarily, and revoke it", (), "grants"
     ),
+    WorkbenchAction("audit", "Audit", "Browse all decisions about calls", (), "audit"),
     WorkbenchAction(
-        "undo", "Undo a change", "Take a file change of this conversation back", (), "undo"
+        "servers", "MCP servers", "Show the MCP servers with their state and tools", (), "mcp"
     ),
+    WorkbenchAction("undo", "Undo a change", "Undo a file change of this conversation", (), "undo"),
     WorkbenchAction(
         "context",
         "Context",
-        "What the next request is made of, and what of it leaves first",
+        "What the next request contains, and what leaves it first",
         (),
         "context",
     ),
     WorkbenchAction(
         "compact",
         "Compact",
-        "Summarise what is old, looked at first; what to keep in particular may follow. Undo is there too",
+        "Summarise old messages after a preview, with instructions what to keep; can be "
+        "undone there",
         (),
         "compact",
         "INSTRUCTIONS",
@@ -162,24 +169,31 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "reminders",
         "Reminders",
-        "What the model is reminded of, when and in how many tokens: read, mute or pin one",
+        "The reminders to the model, when they come and how long they are: read, mute or pin one",
         (),
         "reminders",
     ),
     WorkbenchAction(
-        "pin", "Pin", "Let words of yours stand before the model whatever leaves", (), "pin", "TEXT"
+        "pin",
+        "Pin",
+        "Keep a text of yours in the context, whatever else leaves it",
+        (),
+        "pin",
+        "TEXT",
     ),
     WorkbenchAction(
         "review",
         "Review the changes",
-        "All that tools and commands of this conversation changed: accept or undo hunks, comment lines",
+        "All changes by tools and commands in this conversation: accept or undo hunks, "
+        "comment on lines",
         ("alt+v",),
         "review",
     ),
     WorkbenchAction(
         "rewind",
         "Rewind",
-        "Go back to before a message: conversation, files or both (also Esc twice in an empty prompt)",
+        "Return to before a message: conversation, files or both (also Esc twice in an empty "
+        "prompt)",
         (),
         "rewind",
     ),
@@ -188,12 +202,12 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     ),
     WorkbenchAction("prompts", "Mini prompts", "Turn a mini prompt on or off here", (), "prompts"),
     WorkbenchAction(
-        "topic", "Topic", "Share memory with a topic's conversations", (), "topic", "NAME"
+        "topic", "Topic", "Share memory with the conversations of a topic", (), "topic", "NAME"
     ),
     WorkbenchAction(
         "workflow",
         "Workflows",
-        "Runs of workflows: begin, watch, pause, go on",
+        "Runs of workflows: begin, watch, pause, continue",
         (),
         "workflow",
         "NAME",
@@ -201,19 +215,23 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "planned_task",
         "Plan a task",
-        "A plan for a task: seen, changed and approved among the runs",
+        "Make a plan for a task; see, change and approve it among the runs",
         (),
         "plan",
         "TASK",
     ),
     WorkbenchAction(
-        "fleets", "Fleets", "Fleets: their progress and questions; cancel, retry", (), "fleet"
+        "fleets", "Fleets", "The fleets with progress and questions; cancel, retry", (), "fleet"
     ),
     WorkbenchAction(
-        "runs_plan", "Change a plan", "In the runs: its plan in your editor", ("v",), local=True
+        "runs_plan",
+        "Change a plan",
+        "In the runs: open its plan in your editor",
+        ("v",),
+        local=True,
     ),
     WorkbenchAction(
-        "runs_go", "Drive a run", "In the runs: let the agent go on with it", ("g",), local=True
+        "runs_go", "Drive a run", "In the runs: let the agent continue it", ("g",), local=True
     ),
     WorkbenchAction("runs_new", "New run", "In the runs: begin a workflow", ("n",), local=True),
     WorkbenchAction(
@@ -226,29 +244,29 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "copy_block",
         "Copy block",
-        "In the transcript: copy the block that Tab marks; Enter opens or closes it (large tables too)",
+        "In the transcript: copy the selected block; Enter opens or closes it (large tables too)",
         ("alt+c",),
         local=True,
     ),
     WorkbenchAction(
         "edit_block",
         "Open the block",
-        "In the transcript: the marked block's file at its line in $EDITOR, else its text, to be saved",
+        "In the transcript: open the block's file at its line in $EDITOR, or save its text",
         ("alt+e",),
         local=True,
     ),
-    WorkbenchAction("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),
+    WorkbenchAction("clear", "Clear", "Clear the view; the conversation continues", (), "clear"),
     WorkbenchAction("copy", "Copy answer", "Copy the last answer", ("alt+y",), "copy"),
     *SCREEN_ACTIONS,
     WorkbenchAction("todos", "Todos", "Show or hide the todo list", ("f3",), "todos"),
     WorkbenchAction("edit_todos", "Edit todos", "Go to the todo list, and back", ("ctrl+t",)),
     WorkbenchAction(
-        "todo_select", "Select todo", "In the todo list: choose", ("up", "down"), local=True
+        "todo_select", "Select todo", "In the todo list: select", ("up", "down"), local=True
     ),
     WorkbenchAction(
         "todo_cycle",
         "Next status",
-        "In the todo list: begin, complete, or open again",
+        "In the todo list: begin, complete, or reopen",
         ("space",),
         local=True,
     ),
@@ -259,17 +277,17 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "todo_remove",
         "Remove todo",
-        "In the todo list: remove; twice for what is completed",
+        "In the todo list: remove; twice for completed ones",
         ("d",),
         local=True,
     ),
     WorkbenchAction(
-        "todo_move", "Move todo", "In the todo list: down and up", ("J", "K"), local=True
+        "todo_move", "Move todo", "In the todo list: move down and up", ("J", "K"), local=True
     ),
     WorkbenchAction(
         "terminal",
         "Terminal",
-        "Go to the terminal; pressed twice there, back",
+        "Go to the terminal; there, twice to go back",
         ("ctrl+right_square_bracket",),
         "terminal",
     ),
@@ -277,32 +295,39 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "search",
         "Find in the transcript",
-        "Words, their count, ↑ and ↓ to the next; folded blocks open; Esc leaves at the place",
+        "Find words, ↑ and ↓ for the next match; folded blocks open; Esc stays at the match",
         ("ctrl+f",),
         "find",
         "WORDS",
     ),
     WorkbenchAction("page_up", "Page up", "Scroll the transcript up", ("pageup",)),
     WorkbenchAction("page_down", "Page down", "Scroll the transcript down", ("pagedown",)),
-    WorkbenchAction("bottom", "To the end", "Follow the newest text again", ("ctrl+end",)),
-    WorkbenchAction("theme", "Theme", "Choose the look, or use the one named", (), "theme", "NAME"),
+    WorkbenchAction("bottom", "To the end", "Scroll to the end and follow new text", ("ctrl+end",)),
+    WorkbenchAction(
+        "theme", "Theme", "Choose the theme, or use the named one", (), "theme", "NAME"
+    ),
     WorkbenchAction(
         "settings",
         "Settings",
-        "Look at all settings, where each comes from, and change them",
+        "See all settings and their origin, and change them",
         (),
         "settings",
     ),
     WorkbenchAction(
-        "key", "Key of a provider", "Keep a key for the next time too", (), "key", "PROVIDER"
+        "key",
+        "Key of a provider",
+        "Store the key of a provider for later runs",
+        (),
+        "key",
+        "PROVIDER",
     ),
-    WorkbenchAction("tour", "Tour", "What is where, in a few steps", (), "tour"),
-    WorkbenchAction("redraw", "Draw anew", "Write the whole screen again", ("ctrl+l",)),
+    WorkbenchAction("tour", "Tour", "Show the parts of the screen in a few steps", (), "tour"),
+    WorkbenchAction("redraw", "Draw anew", "Draw the whole screen again", ("ctrl+l",)),
     WorkbenchAction("palette", "Commands", "Search all commands", ("ctrl+p",)),
     WorkbenchAction(
         "suspend",
         "Suspend",
-        "Stop the program and go to the shell that started it, where fg comes back; Ctrl+_ undoes typing",
+        "Stop the program and return to the shell, where fg brings it back; Ctrl+_ undoes typing",
         ("ctrl+z",),
     ),
     WorkbenchAction("quit", "Quit", "End the program", ("ctrl+q",), "quit"),

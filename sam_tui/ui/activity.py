@@ -55,7 +55,7 @@ class ActivityLine:
                 return self._running()
             case _ if self._stalled(now):
                 silent = max(0, int(now - self.news))
-                return f"no word from the model for {silent} s, Esc ends the turn"
+                return f"the model has been silent for {silent} s, Esc ends the turn"
             case _:
                 return self.phase
 

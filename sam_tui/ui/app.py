@@ -313,7 +313,7 @@ class SamApp(App[None], inherit_bindings=False):
         if isinstance(event, events.Key) or writes(self.focused):
             return False
         self.chat.prompt.area.paste(event.text)
-        self.notify("What was pasted stands in the prompt.", markup=False)
+        self.notify("The pasted text is in the prompt.", markup=False)
         return True
 
     def on_app_focus(self) -> None:

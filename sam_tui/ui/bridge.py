@@ -222,7 +222,7 @@ class Bridge:
             case "cancelled":
                 transcript.add_notice("info", "Cancelled.")
             case "limit" | "failed":
-                self._attention.call("The turn could not be finished.")
+                self._attention.call("The turn could not finish.")
                 level = "warning" if event.reason == "limit" else "error"
                 parts = [part for part in (event.error_title, event.error) if part]
                 transcript.add_notice(level, "\n".join(parts) or "The turn failed.")

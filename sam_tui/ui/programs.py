@@ -116,7 +116,7 @@ async def _lend(app: App[None], reader: Reader, text: str) -> tuple[str, str]:
             code = await _ended(await asyncio.create_subprocess_exec(*command, name))
         left = _content(name)
     except SuspendNotSupported:
-        return text, "This terminal cannot be lent to another program."
+        return text, "This terminal cannot be handed to another program."
     except OSError as error:
         return text, f"{command[0]} could not be used: {error.strerror}"
     finally:
@@ -138,7 +138,7 @@ async def open_file(app: App[None], path: str, line: int) -> str:
         with app.batch_update(), app.suspend():
             await _ended(await asyncio.create_subprocess_exec(*command, *words))
     except SuspendNotSupported:
-        return "This terminal cannot be lent to another program."
+        return "This terminal cannot be handed to another program."
     except OSError as error:
         return f"{command[0]} could not be used: {error.strerror}"
     return ""

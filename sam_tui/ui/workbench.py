@@ -291,7 +291,7 @@ class Workbench:
         """The model is the window's: no turn of any tab may be amid an answer."""
         if self._tabs.working and not self.turns.running:
             self._context.notify(
-                "A turn is running in another tab: let it end first.", warning=True
+                "A turn is running in another tab: wait until it ends.", warning=True
             )
         else:
             self._when_idle(lambda: self._models.choose(name))

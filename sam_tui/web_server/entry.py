@@ -22,7 +22,7 @@ from aiohttp.typedefs import Middleware
 from sam_tui.loopback.access import Addresses, bears
 
 INVITATION = "/invitation"
-UNINVITED = "Open the newest address that sam-tui serve printed: each is good once."
+UNINVITED = "Open the newest address that sam-tui serve printed: each works once."
 _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",

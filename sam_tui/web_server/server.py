@@ -152,12 +152,12 @@ class _Pages:
     def _full(self) -> web.Response | None:
         if self._running < self._face.most:
             return None
-        return refused(503, f"{self._face.most} workbenches run already: close a page.")
+        return refused(503, f"{self._face.most} workbenches are open already: close a page.")
 
     async def _workbench(self, request: web.Request) -> web.StreamResponse:
         """A workbench, until its page goes away or it ends."""
         if not self.access.admits(request):
-            return refused(401, "This page has to be loaded again.")
+            return refused(401, "Reload this page.")
         if (full := self._full()) is not None:
             return full
         self._running += 1

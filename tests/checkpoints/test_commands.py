@@ -56,7 +56,7 @@ def test_a_folder_that_a_command_deleted_comes_back(sam: Command) -> None:
     assert sam("checkpoints", "restore", first, "nothing").code == 2
     assert sam("checkpoints", "show", "999").code == 1
     word = sam("checkpoints", "restore", "before")
-    assert (word.code, "'before' is no checkpoint. “sam-tui checkpoints list”" in word.err) == (
+    assert (word.code, "'before' is not a checkpoint. “sam-tui checkpoints list”" in word.err) == (
         2,
         True,
     )

@@ -101,7 +101,7 @@ def test_print_is_run_and_its_options_need_it(sam: Command) -> None:
     ended = sam("-p", "go", "--output-format", "json", environ={"SAM_TUI_MODEL": model})
     assert (ended.code, ended.json["result"]) == (0, "Printed.")
     ended = sam("go", "--output-format", "json")
-    assert ended.code == 2 and "--output-format goes with --print" in ended.err
+    assert ended.code == 2 and "--output-format needs --print" in ended.err
 
 
 @pytest.mark.requirement("headless:tools-schema")
@@ -157,7 +157,7 @@ def test_a_call_prints_one_object_and_ends_with_what_became_of_it(sam: Command) 
     background = {"command": "sleep 60", "isBackground": True}
     code, done = call(sam, "terminal_operations.run_command", background)
     terminal = done["output"]["additionalData"]["terminalId"]
-    assert done["metadata"]["note"] == f"A single call ends what it began: command {terminal}."
+    assert done["metadata"]["note"] == f"A single call ends what it started: command {terminal}."
 
 
 @pytest.mark.requirement("headless:tools-call")

@@ -63,7 +63,7 @@ def test_a_shell_completes_commands_and_options(
         out = _run(shell, str(script), line, str(len(line.split()) - 1))
         assert any(completed in word for word in out.splitlines()), (line, out)
         if shell == "fish" and completed == "--hand-out":
-            assert "Roles, by commas" in out  # the whole description
+            assert "Roles, separated by commas" in out  # the whole description
 
 
 @pytest.mark.requirement("cli:manual")

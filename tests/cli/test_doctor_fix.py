@@ -50,9 +50,9 @@ def test_the_doctor_mends_what_it_can_and_says_so(
         f"{config}: mode 777 is 755 now",
         f"{data / 'keys.json'}: others could read it, and no longer can",
         f"removed {left}, which an ended program left",
-        f"removed the damaged index {folder / 'broken.db'}: the next search makes it anew",
+        f"removed the damaged index {folder / 'broken.db'}: the next search builds it again",
     ]
     assert in_use.exists() and (folder / "whole.db").exists()
     assert outside.stat().st_mode & 0o777 == 0o644
     assert (data / "keys.json").stat().st_mode & 0o777 == 0o600
-    assert fixes() == ["nothing to mend"]
+    assert fixes() == ["nothing to repair"]

@@ -104,7 +104,7 @@ def test_a_run_takes_what_files_set_and_options_win(
     }
     _, out, err = said("run", "hello")
     assert json.loads(out)["result"]
-    assert f"{project} is not read: the folder is not trusted." in err
+    assert f"{project} is ignored: the folder is not trusted." in err
     FileTrust(str(config)).trust(str(tmp_path / "ws"))
     text = ("run", "--settings", '{"run": {"output_format": "text"}}', "hello")
     assert said(*text)[1] == "Hi.\n"
@@ -126,7 +126,7 @@ def test_a_run_takes_what_files_set_and_options_win(
     for line, words in (
         (2, "may not name a script"),
         (3, "may not set model.api_base"),
-        (5, "only switch agent.rehearse on"),
+        (5, "only turn agent.rehearse on"),
         (7, "unknown setting"),
     ):
         assert f"{project}:{line}: " in out
@@ -137,7 +137,7 @@ def test_a_run_takes_what_files_set_and_options_win(
 
 
 GIVEN = {
-    "{": "is no JSON",
+    "{": "is not JSON",
     '{"model": "sonnet"}': "Write [model] above",
     '{"model": {"nmae": "x"}}': "“model.name”",
     '{"run": {"max_turns": "3"}}': "a whole number",

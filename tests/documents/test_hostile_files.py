@@ -66,7 +66,7 @@ async def test_an_encrypted_pdf_is_told() -> None:
 
 @pytest.mark.requirement("documents:locked")
 async def test_old_and_locked_office_files_are_told() -> None:
-    with pytest.raises(ToolError, match="encrypted, or of the time before 2007"):
+    with pytest.raises(ToolError, match="encrypted, or older than 2007"):
         await LocalDocuments().read(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, name="a.doc")
     locked = changed(epub({"a": "<p>x</p>"}), "META-INF/rights.xml", b"<rights/>")
     with pytest.raises(ToolError, match="locked by its seller"):

@@ -186,7 +186,7 @@ async def test_what_a_worker_refuses_or_what_is_of_a_file_is_not_done_there(
     remembered = ["begin to be remembered", "end to be remembered"]
     assert away.lines == (remembered, ["begin refuse"])
     assert any(
-        "c: done here" in line and "kept by this program" in line for line in away.stage.said
+        "c: done here" in line and "needs data of this program" in line for line in away.stage.said
     )
     away.runs.tools = {ROLE: []}
     with pytest.raises(Exception, match="has no tool"):
@@ -212,7 +212,9 @@ async def test_a_worker_without_a_beat_loses_a_step_and_the_fourth_ends_it(
     assert (await away.stage.run(away.execution)).state == "completed"
     assert [task.stepId for task in hands.taken] == [*"aaaabb"]
     history = away.bench.workflows.records.history(away.execution)
-    assert "4 workers ended over it" in "".join(attempt.error for attempt in history)
+    assert "4 workers ended while they worked on it" in "".join(
+        attempt.error for attempt in history
+    )
 
 
 @pytest.mark.requirement("plans:workers")

@@ -129,7 +129,7 @@ def test_a_file_that_others_can_write_or_that_is_broken_ends_the_start(
             opened()
         assert str(broken.value).startswith(f"{path}{said}")
     os.chmod(administer("minutes = 2"), 0o666)
-    with pytest.raises(ConfigurationError, match="can be written by others"):
+    with pytest.raises(ConfigurationError, match="other than the owner can write"):
         opened()
 
 
@@ -137,5 +137,5 @@ def test_nobody_else_says_which_modes_are_on_offer(opened: Opened, folder: Path)
     (folder / ".sam").mkdir()
     (folder / ".sam" / "policy.toml").write_text('modes = ["bypass"]\n', encoding="utf-8")
     runtime = opened().runtime
-    assert "the modes on offer are not yours to say" in runtime.trust.ignored[0]
+    assert "your file cannot limit the modes" in runtime.trust.ignored[0]
     assert runtime.guard.policy.modes[-1] == "bypass"

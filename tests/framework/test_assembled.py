@@ -359,5 +359,6 @@ async def test_what_changed_in_a_trusted_folder_is_named_and_what_is_over_is_cou
         (told,) = [e.text for e in events.drain() if isinstance(e, Noticed)]
         named = ", ".join(f"changed: .sam/hooks/h{number}" for number in range(min(count, 4)))
         assert (
-            told == f"What you trusted here changed, so it is not believed any more: {named}{more}."
+            told == "These files changed since you trusted the folder, "
+            f"so they are no longer trusted: {named}{more}."
         )

@@ -293,7 +293,7 @@ async def test_one_at_work_is_not_opened_as_if_it_had_been_broken_off(opened: Op
     )
     turn = asyncio.ensure_future(bench.session.run(SENT))
     await watcher.until_asked(1)
-    with pytest.raises(Exception, match="is at work"):
+    with pytest.raises(Exception, match="is working"):
         bench.runtime.open_session(watcher.children["wait"])
     gate.set()
     async with asyncio.timeout(DEADLINE):

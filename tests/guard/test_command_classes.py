@@ -237,4 +237,4 @@ def test_without_a_sandbox_the_question_says_what_makes_a_command_heavier_than_r
     ward: Callable[..., Ward],
 ) -> None:
     asked = ward(sandboxed=False).explain(CommandAccess("curl https://example.org"))
-    assert "every command that does not only read is asked (" in asked.reason
+    assert "asks about every command that does more than read (" in asked.reason

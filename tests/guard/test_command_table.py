@@ -167,8 +167,8 @@ def test_a_policy_adds_to_the_table_and_a_project_only_makes_heavier(
     [
         ('\n[[program]]\nnames = "x"\nflag = "-v"', 4, "unknown key “flag”"),
         ('[[program]]\nclass = "network"', 1, "needs “names”"),
-        ('[[program]]\nnames = "x"\nclass = "harmless"', 3, "'harmless' is no class"),
-        ('[[program]]\nnames = "x"\nwords = { network = "(" }', 3, "is no pattern"),
+        ('[[program]]\nnames = "x"\nclass = "harmless"', 3, "'harmless' is not a class"),
+        ('[[program]]\nnames = "x"\nwords = { network = "(" }', 3, "is not a pattern"),
         ('[[program]]\nnames = "x"\nflags = ["-v"]', 3, "must be a text"),
         ('[[program]]\nnames = "x"\ninspect = "sed"', 3, "unknown key “inspect”"),
         ("program = 1", 1, "written as [[program]]"),

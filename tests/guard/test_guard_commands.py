@@ -58,7 +58,7 @@ def test_escapes_in_names_are_shown_and_not_dropped(program: Program) -> None:
     (program.folder / "ws/.sam").mkdir()
     (program.folder / "ws/.sam/a\x1b[2Kb").write_text("x", encoding="utf-8")
     assert ".sam/a\\x1b[2Kb: settings" in program("trust", "--show")[1]
-    assert "believed: .sam/a\\x1b[2Kb" in program("trust")[2]
+    assert "trusted: .sam/a\\x1b[2Kb" in program("trust")[2]
 
 
 @pytest.mark.requirement("trust:command")
@@ -83,7 +83,7 @@ def test_trust_shows_what_would_be_believed_and_decides_nothing(program: Program
     told = json.loads(out)
     assert (code, told["state"], told["changes"]) == (0, "untrusted", [])
     assert [(b["name"], b["size"]) for b in told["believed"]] == [("AGENTS.md", 1)]
-    assert "believed: AGENTS.md (instructions" in program("trust")[2]
+    assert "trusted: AGENTS.md (instructions" in program("trust")[2]
     (program.folder / "ws/AGENTS.md").write_text("xy", encoding="utf-8")
     out = program("trust", "--show")[1]
     assert "is changed." in out and "changed: AGENTS.md" in out
@@ -98,9 +98,9 @@ def test_a_headless_run_says_what_it_does_not_believe(program: Program) -> None:
     call = ("run", "hello", "--model", f"scripted:{script}")
     code, out, said = program(*call)
     assert (code, out) == (0, "hi\n")
-    assert "is not trusted; not believed: AGENTS.md" in said
+    assert "is not trusted, and neither are its files: AGENTS.md" in said
     assert program("trust")[0] == 0
-    assert "believed" not in program(*call)[2]
+    assert "trusted" not in program(*call)[2]
     (program.folder / "ws/AGENTS.md").write_text("xy", encoding="utf-8")
     assert "changed since it was trusted" in program(*call)[2]
 
@@ -250,7 +250,7 @@ def test_a_policy_file_sets_the_mode_unless_a_flag_does_and_never_bypass(program
         ('caches = ["npm"]\nlocal = ["localhost:1"]\n', "a project cannot open caches"),
         ('rule = "none"\n', "rules are written as [[rule]]"),
         ('[[rule]]\neffect = "allow"\n', "the rule names nothing"),
-        (None, "is no regular file"),
+        (None, "is not a regular file"),
     ],
 )
 def test_a_broken_policy_of_a_folder_tightens_and_never_ends_the_program_trusted_or_not(
@@ -293,8 +293,8 @@ def test_a_url_is_explained_as_the_door_will_decide(program: Program) -> None:
         ("http://metadata.google.internal/", "deny", "a name of this machine or its network"),
         ("http://example.org:22/", "deny", "Port 22"),
         ("ftp://example.org/", "deny", "only http and https"),
-        ("http://localhost:3000/x", "allow", "nothing is against it"),
-        ("https://example.org/", "allow", "every address of a name is judged"),
+        ("http://localhost:3000/x", "allow", "nothing forbids it"),
+        ("https://example.org/", "allow", "every address of the name is judged"),
     ):
         call = json.dumps({"url": url})
         told = json.loads(program("guard", "explain", "web_operations.fetch", call)[1])
@@ -391,10 +391,10 @@ def test_lists_of_hosts_are_explained_linted_and_examined(program: Program) -> N
         assert (told["decision"], told["rule"]) == (decision, rule)
     code, out, _ = program("guard", "explain", "commands.connect_outside", '{"host": "a b"}')
     assert code == 2
-    assert "it is no host" in out
+    assert "it is not a host" in out
     code, out, _ = program("guard", "lint")
     assert code == 1
-    assert "host *.co.uk: anybody has names below co.uk" in out
+    assert "host *.co.uk: anybody can register names below co.uk" in out
     checks = {c["name"]: c for c in json.loads(program("doctor", "--json")[1])}
     assert checks["network"]["state"] in ("ok", "note", "missing")
     assert "hosts" in checks["network"]["detail"]

@@ -161,5 +161,5 @@ def test_a_headless_run_says_what_changed_while_it_ran_though_nothing_read_it_ag
     script = sam.folder / "script.json"
     script.write_text(json.dumps(steps), "utf-8")
     ended = sam("run", "--model", f"scripted:{script}", "--permission-mode", "bypass", "go")
-    assert ended.code == 0 and "What you trusted here changed" in ended.err
+    assert ended.code == 0 and "These files changed since you trusted the folder" in ended.err
     assert "changed: AGENTS.md" in ended.err and "new: .mcp.json" in ended.err

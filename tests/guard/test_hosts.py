@@ -325,7 +325,7 @@ async def test_what_was_allowed_for_good_holds_in_the_next_program_as_long_as_it
         ("@/tmp/.X11-unix/X0", "your screen"),
         ("/run/user/1000/bus", "start programs"),
         ("/tmp/tmux-1000/default", "a program of yours"),
-        ("/srv/app.sock", "not held by the sandbox"),
+        ("/srv/app.sock", "runs outside the sandbox"),
     ],
 )
 def test_a_question_about_an_address_or_a_socket_says_what_it_is(

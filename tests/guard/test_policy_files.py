@@ -92,14 +92,14 @@ def test_plan_mode_uses_a_tool_of_a_server_only_where_a_rule_allows_it(
     [
         ('mode = "ask"\nmod = 1\n', 2, "unknown key “mod”"),
         ('\n[[rule]]\neffect = "allow"\ncomand = "x"\n', 4, "unknown key “comand”"),
-        ('[[rule]]\neffect = "permit"\npath = "x"\n', 2, "'permit' is no effect"),
+        ('[[rule]]\neffect = "permit"\npath = "x"\n', 2, "'permit' is not valid for “effect”"),
         ('[[rule]]\npath = "x"\n', 1, "no “effect”"),
         ('[[rule]]\neffect = "deny"\n', 1, "names nothing"),
-        ('[[rule]]\neffect="deny"\npath="x"\n\n[[rule]]\neffect="deny"\nclass="bad"\n', 7, "no class"),
+        ('[[rule]]\neffect="deny"\npath="x"\n\n[[rule]]\neffect="deny"\nclass="bad"\n', 7, "not valid for"),
         ('[[rule]]\neffect = "deny"\ncommand = "a && b"\n', 3, "without operators"),
         ('[[rule]]\neffect = "deny"\ncommand = "a \'b"\n', 3, "No closing quotation"),
         ('[[rule]]\neffect = "deny"\npath = "x"\nbetween = "9-18"\n', 4, "not like 09:00"),
-        ('[[rule]]\neffect = "deny"\npath = "x"\ndays = ["someday"]\n', 4, "no day of the week"),
+        ('[[rule]]\neffect = "deny"\npath = "x"\ndays = ["someday"]\n', 4, "not a day of the week"),
         ('[[rule]]\neffect = "deny"\npath = "x"\nuntil = "soon"\n', 4, "not like 2030"),
         ('[[rule]]\neffect = "deny"\npath = "x"\nexact = true\n', 4, "needs a “command”"),
         ('[[rule]]\neffect = "deny"\npath = 3\n', 3, "must be a text"),
@@ -108,8 +108,8 @@ def test_plan_mode_uses_a_tool_of_a_server_only_where_a_rule_allows_it(
          "two rules"),
         ('mode = "bypass"\n', 1, "mode cannot be 'bypass'"),
         ("minutes = 0\n", 1, "minutes must be"),
-        ('local = ["localhost"]\n', 1, "'localhost' is no server"),
-        ('local = ["http://localhost:80"]\n', 1, "is no server"),
+        ('local = ["localhost"]\n', 1, "'localhost' is not a server"),
+        ('local = ["http://localhost:80"]\n', 1, "is not a server"),
         ("[rule]\n", 1, "[[rule]]"),
         ("a = \n", 1, "Invalid value"),
         ('x = """\n[[rule]]\nfoo = 1\n"""\n[[rule]]\nbar = 1\n', 1, "unknown key “x”"),
@@ -134,7 +134,7 @@ def test_a_file_that_is_none_or_too_long_or_a_link_of_a_project_is_refused(tmp_p
     (tmp_path / "bytes").write_bytes(b"\xff")
     (tmp_path / "target").write_text("", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    for name, words in (("long", "longer"), ("bytes", "UTF-8"), ("", "no regular file")):
+    for name, words in (("long", "longer"), ("bytes", "UTF-8"), ("", "not a regular file")):
         with pytest.raises(ConfigurationError, match=words):
             load(tmp_path / name, "user")
     load(tmp_path / "link", "user")

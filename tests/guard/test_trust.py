@@ -164,7 +164,7 @@ def test_special_files_and_heaps_of_files_end_in_words_and_never_in_a_wait(
         trust.trust(str(folder))
     for words in (
         "dangling is a link to nothing",
-        "pipe is no regular",
+        "pipe is not a regular",
         "pipe-link is no",
         "zero is",
     ):

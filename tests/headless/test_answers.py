@@ -118,17 +118,17 @@ def test_the_first_match_answers_and_no_match_leaves_it_unanswered(tmp_path: Pat
     [
         ("not json", "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
-        ('{"match": "x", "reply": "y"}', "must hold a JSON list"),
+        ('{"match": "x", "reply": "y"}', "must contain a JSON list"),
         ('[{"match": "x", "reply": "y"}, 5]', "entry 2 is not an object"),
         ('[{"match": "x"}]', "entry 1: “reply” must be"),
-        ('[{"match": "x", "reply": "deny", "scope": "user"}]', "entry 1: “scope” is a text beside"),
+        ('[{"match": "x", "reply": "deny", "scope": "user"}]', "entry 1: “scope” must be a text"),
         (
             '[{"match": "x", "reply": "yes", "scope": "sesion"}]',
             "entry 1: there is no scope “sesion”",
         ),
         ('[{"match": 1, "reply": "y"}]', "entry 1: “match” must be"),
         ('[{"match": "x", "reply": " "}]', "entry 1: “reply” is empty"),
-        ('[{"match": "x", "reply": "y", "answer": "z"}]', "entry 1: “answer” means nothing"),
+        ('[{"match": "x", "reply": "y", "answer": "z"}]', "entry 1: “answer” is not a key"),
         ('[{"match": "create_f", "reply": "allow"}]', "create_file, and “allow” is neither"),
         (
             '[{"match": "ok", "reply": "y"}, {"match": "(", "reply": "y"}]',

@@ -93,7 +93,7 @@ def test_an_approval_covers_the_difference_that_the_file_showed_and_no_other(
 
 
 WRONG = {
-    "{}": "is no file of approvals",
+    "{}": "is not a file of approvals",
     "[": "is not valid JSON",
     '{"conversation": "c", "entries": [{}]}': "entry 1: “reply” is not as it was written",
 }
@@ -103,7 +103,7 @@ WRONG = {
 def test_a_file_that_the_agent_could_write_or_that_is_none_ends_the_run(program: Program) -> None:
     file, model = program.folder / "approvals.json", program.script({"text": "ok"})
     inside = program.run("go", "--model", model, "--approvals", str(program.workspace / "a.json"))
-    assert (inside.code, "could approve for you" in inside.err) == (52, True)
+    assert (inside.code, "could approve its own calls" in inside.err) == (52, True)
     for text, words in WRONG.items():
         file.write_text(text, encoding="utf-8")
         wrong = program.run("go", "--model", model, "--resume", "x", "--approvals", str(file))

@@ -19,20 +19,20 @@ SAYS_NO = {
     "--allowedTools Bash(git": "Bash(git names no tool",
     "--allowedTools Bash(:*)": "names no command",
     "--allowedTools Bash('x *)": "No closing quotation",
-    "--disallowedTools Task(x)": "is no pattern of a tool here",
+    "--disallowedTools Task(x)": "is not a pattern of this tool",
     "--disallowedTools Bash(a | b)": "one simple command",
     "--tools nothing": "No tool is called 'nothing'",
     "--disallowedTools Qwertyz": "There are: think,",
     "--allowedTools read_file": "Did you mean file_operations.read_file?",
     "--allowedTools file_operations.raed_file": "file_operations.read_file",
-    "--max-budget-usd nan": "is no finite number",
-    "--request-timeout inf": "is no finite number",
-    "--input-format stream-json": "goes with --output-format stream-json",
-    "--permission-prompt-tool stdio": "goes with --input-format stream-json",
+    "--max-budget-usd nan": "is not a finite number",
+    "--request-timeout inf": "is not a finite number",
+    "--input-format stream-json": "needs --output-format stream-json",
+    "--permission-prompt-tool stdio": "needs --input-format stream-json",
     "--goal ": "--goal is empty",
     "--resume ": "--resume is empty",
     "--output-last-message ": "--output-last-message is empty",
-    '--json-schema {"type":7}': "is no JSON schema",
+    '--json-schema {"type":7}': "is not a JSON schema",
     "--json-schema [": "--json-schema: [",
 }
 """A wrong word on the command line, and what is said of it."""
@@ -213,10 +213,10 @@ def test_an_answer_of_another_form_is_asked_for_again_and_then_an_error(program:
     ended = program.stream(*asked, "--model", model)
     assert (ended.code, ended.result["structured_output"]) == (0, {"n": 7})
     assert ended.result["num_turns"] == 2  # the calls of all turns
-    assert "is asked for again" in ended.of_kind("notice")[0]["text"]
+    assert "is asked again" in ended.of_kind("notice")[0]["text"]
     model = program.script(*({"text": text} for text in ("7", '{"n": "7"}', '{"n": NaN}')))
     ended = program.stream(*asked, "--model", model)
     assert (ended.code, ended.result["structured_output"]) == (65, None)
     assert ended.result["num_turns"] == 3
     assert ended.result["subtype"] == "error_max_structured_output_retries"
-    assert "NaN is no JSON" in ended.result["error"]["message"]
+    assert "NaN is not JSON" in ended.result["error"]["message"]

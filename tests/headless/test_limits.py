@@ -43,9 +43,9 @@ def test_a_run_ends_with_53_once_its_tokens_or_its_money_are_gone(
 @pytest.mark.parametrize(
     ("option", "step", "said"),
     [
-        ("--max-cost", spends(shell("echo hi")), "costs is not known"),
-        ("--max-cost", shell("echo hi"), "costs is not known"),
-        ("--max-tokens", shell("echo hi"), "does not say what it uses"),
+        ("--max-cost", spends(shell("echo hi")), "price of the model is not known"),
+        ("--max-cost", shell("echo hi"), "price of the model is not known"),
+        ("--max-tokens", shell("echo hi"), "does not report its usage"),
     ],
 )
 def test_a_limit_that_nothing_can_be_held_against_ends_the_run_and_says_so(
@@ -103,4 +103,4 @@ def test_a_limit_that_nothing_reaches_is_refused(
     number: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "go", "--max-cost", number]) == 2
-    assert "no finite number" in capsys.readouterr().err
+    assert "not a finite number" in capsys.readouterr().err

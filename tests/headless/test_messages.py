@@ -116,17 +116,17 @@ def test_messages_come_while_it_works_join_the_turn_and_are_told_again(program: 
 
 
 WRONG = {
-    "no json": "it is no JSON",
-    "7": "it is no object",
+    "no json": "it is not JSON",
+    "7": "it is not an object",
     '{"type": "user"}': "its message has no content",
     '{"type": "user", "message": {"content": ""}}': "its message is empty",
     '{"type": "user", "message": {"content": [{"type": "audio"}]}}': '"audio" is neither text',
     f'{{"type": "user", "message": {{"content": [{SHOWN}]}}}}': "its images have no words",
-    SHOWN.join(MESSAGE).replace(PIXEL, "bm9uZQ=="): "image 1 is no PNG",
+    SHOWN.join(MESSAGE).replace(PIXEL, "bm9uZQ=="): "image 1 is not a PNG",
     SHOWN.join(MESSAGE).replace("base64", "url"): "image 1 is not in the line itself",
     '{"type": "user", "message": {"role": "assistant", "content": "x"}}': 'message is "assistant"',
     '{"type": "more"}': 'its type is "more"',
-    '{"type": "user", "message": {"content": "\\ud800"}}': "it is no JSON in UTF-8",
+    '{"type": "user", "message": {"content": "\\ud800"}}': "it is not JSON in UTF-8",
     "": "",
 }
 

@@ -40,7 +40,7 @@ def test_a_dash_or_no_prompt_reads_standard_input_to_its_end(pipe: Pipe, tmp_pat
     with path.open("rb") as file:
         prompt = read_prompt("-", file.fileno())
     assert prompt.text == "from a file \ufffd"
-    assert len(prompt.warnings) == 1 and "is not text in UTF-8" in prompt.warnings[0]
+    assert len(prompt.warnings) == 1 and "is not valid UTF-8" in prompt.warnings[0]
 
 
 @pytest.mark.requirement("headless:stdin")
@@ -53,7 +53,7 @@ def test_input_that_comes_late_is_waited_for_where_there_is_no_prompt(pipe: Pipe
 def test_a_silent_open_pipe_beside_a_prompt_is_left_alone_with_a_warning(pipe: Pipe) -> None:
     prompt = read_prompt("do it", pipe[0], probe=0.01)
     assert prompt.text == "do it"
-    assert len(prompt.warnings) == 1 and "said nothing" in prompt.warnings[0]
+    assert len(prompt.warnings) == 1 and "sent nothing" in prompt.warnings[0]
 
 
 @pytest.mark.requirement("headless:stdin")

@@ -169,7 +169,7 @@ async def test_a_matcher_names_whole_operations_or_tools(
         ("echo broken >&2; exit 1", "failed (exit code 1): broken"),
         ("kill -9 $$", "failed (SIGKILL)"),
         ("no-such-program-anywhere", "failed (exit code 127)"),
-        ("echo '{\"decision\": '", "begins like JSON and is none"),
+        ("echo '{\"decision\": '", "looks like JSON but is invalid"),
         (python("print('{\"x\": \"' + 'y' * 3000000 + '\"}')"), "it is too long"),
     ],
 )

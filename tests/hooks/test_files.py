@@ -42,15 +42,15 @@ WRONG: list[tuple[Any, str]] = [
     (group(entry(), matchr="x"), r"hooks\.PreToolUse\[0\]: unknown key “matchr”"),
     (group(entry(), matcher="("), r"hooks\.PreToolUse\[0\]\.matcher: '\('"),
     (group(entry(), matcher=7), r"matcher: must be a text"),
-    (group(entry(), event="Stop", matcher="x"), "matcher: Stop has nothing to match"),
-    (group(entry(type="prompt")), r"hooks\[0\]\.type: 'prompt' is no kind of hook"),
+    (group(entry(), event="Stop", matcher="x"), "matcher: Stop takes no matcher"),
+    (group(entry(type="prompt")), r"hooks\[0\]\.type: 'prompt' is not a kind of hook"),
     *(
         (group(entry(command=wrong)), r"hooks\[0\]\.command: must be a shell command")
         for wrong in (" ", 7, ["rm"], None, "a\0b")
     ),
-    (group(entry(), entry(timeout=0)), r"hooks\[1\]\.timeout: 0 is no number of seconds"),
+    (group(entry(), entry(timeout=0)), r"hooks\[1\]\.timeout: 0 is not a number of seconds"),
     (group(entry(timeout="60")), r"hooks\[0\]\.timeout: must be a number"),
-    (group(entry(timeout=1e9)), "timeout: 1000000000.0 is no number"),
+    (group(entry(timeout=1e9)), "timeout: 1000000000.0 is not a number"),
     (
         group(entry(asynchronous=True)),
         "unknown key “asynchronous”.*\nKnown: type, command, timeout",
@@ -102,7 +102,7 @@ async def test_a_file_that_breaks_later_is_told_once_and_what_was_read_goes_on(
     place.user_file.write_text("{", encoding="utf-8")
     first, second = await touch(runtime), await touch(runtime)
     assert not made(place)
-    assert any("What was read of it before goes on" in w for w in first.warnings)
+    assert any("Its previous content stays active" in w for w in first.warnings)
     assert second.warnings == []
 
 

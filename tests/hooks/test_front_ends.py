@@ -99,11 +99,11 @@ def test_the_command_line_lists_hooks_and_says_what_does_not_count(
     write(command.workspace / ".sam/hooks.json", "Stop", ["false"])
     told = command("hooks", "list")
     assert f"user     PreToolUse (bash)  {STOP}" in told.out
-    assert "matches no operation there is now" in told.out
+    assert "matches no operation" in told.out
     assert "left out" in told.out and "is not trusted" in told.out
     rows: dict[str, Any] = command("hooks", "list", "--json").json
     assert [row["command"] for row in rows["hooks"]] == [STOP, "true"]
-    assert "about no operation there is: bash" in command("doctor").out
+    assert "no operation matches: bash" in command("doctor").out
     command("trust")
     assert [r["command"] for r in command("hooks", "list", "--json").json["hooks"]][-1] == "false"
 
@@ -113,7 +113,7 @@ def test_the_doctor_says_which_instructions_are_believed(command: Command, confi
     assert "instructions     none" in command("doctor").out
     (config / "AGENTS.md").write_text("x", encoding="utf-8")
     (command.workspace / "CLAUDE.md").write_text("x", encoding="utf-8")
-    assert f"{config}/AGENTS.md; not believed: CLAUDE.md" in command("doctor").out
+    assert f"{config}/AGENTS.md; not trusted: CLAUDE.md" in command("doctor").out
     command("trust")
     assert f"{config}/AGENTS.md, CLAUDE.md" in command("doctor").out
 

@@ -98,7 +98,7 @@ def test_the_command_line_takes_images_and_a_dropped_file_is_one(
     assert main([*words, "--image", str(picture), "look"]) == 0
     assert "Seen." in capfd.readouterr().out
     assert main([*words, "--image", str(place.folder / "no.png"), "look"]) == 2
-    assert "no PNG" in capfd.readouterr().err
+    assert "not a PNG" in capfd.readouterr().err
     for variable in ("OPENAI_API_KEY", "DEEPSEEK_API_KEY"):
         monkeypatch.setenv(variable, "x")
     for model in ("openai/o3-mini", "deepseek/deepseek-v4-pro"):  # nothing is sent to anybody

@@ -26,7 +26,7 @@ async def test_a_write_outside_waits_for_exactly_one_yes_and_is_on_record(harnes
     assert asked.operation == CHANGE
     assert asked.targets == (f"{harness.outside}/new",)
     assert "bash (pid " in asked.summary and "wants to write" in asked.summary
-    assert "nothing is run twice" in asked.why
+    assert "nothing runs twice" in asked.why
     assert asked.choices[0].words == "exactly this, for this command"
     ran, outside = harness.decisions()
     assert (ran.operation, outside.operation) == ("terminal_operations.run_command", CHANGE)
@@ -202,7 +202,7 @@ async def test_a_file_that_changed_while_the_question_stood_is_left_as_it_is(
         victim.write_text("precious\n")
         harness.meanwhile = lambda: victim.write_text("written meanwhile\nprecious\n")
         done = await harness.call(f"file_operations.{name}", filePath=str(victim), **arguments)
-        assert "changed while the question stood" in done.finished.text, name
+        assert "changed while the question was open" in done.finished.text, name
         assert victim.read_text() == "written meanwhile\nprecious\n", name
         harness.meanwhile = lambda: None
         done = await harness.call(f"file_operations.{name}", filePath=str(victim), **arguments)

@@ -103,7 +103,7 @@ async def test_commands_have_a_temporary_folder_of_their_own(harness: Harness) -
     [
         ('sandbox = "off"', False, "sandbox cannot be 'off' here"),
         ('network = "maybe"', False, "network cannot be 'maybe' here"),
-        ('caches = ["pop"]', False, "'pop' is no cache"),
+        ('caches = ["pop"]', False, "'pop' is not a cache"),
         ('network = "on"', True, "network cannot be 'on' here"),
         ('sandbox = "default"', True, "sandbox cannot be 'default' here"),
         ('caches = ["pip"]', True, "a project cannot open caches"),
@@ -161,7 +161,7 @@ async def test_where_nobody_can_be_asked_the_command_is_run_again_if_the_person_
     assert (harness.outside / "new").read_text() == "made\n"
     (asked,) = harness.asked
     assert asked.targets == (str(harness.outside),)
-    assert "run again from its beginning" in asked.why
+    assert "runs the whole command again from its beginning" in asked.why
     assert [d.operation for d in harness.decisions()][-1] == "commands.change_outside"
 
 

@@ -222,7 +222,7 @@ async def test_where_nothing_can_watch_the_network_is_asked_for_by_command(
     assert not (await harness.run(alone)).finished.ok
     assert harness.asked == []
     assert not (await harness.run(known + alone)).finished.ok
-    assert harness.asked[0].why.startswith("commands are held to a list of hosts")
+    assert harness.asked[0].why.startswith("the list of hosts cannot be enforced here")
     harness.answers = [YES]
     assert (await harness.run(known + alone)).finished.text.endswith("1")
     assert not (await harness.run(alone)).finished.ok

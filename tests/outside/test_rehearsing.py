@@ -35,7 +35,7 @@ async def test_a_destructive_command_can_be_tried_first_and_then_kept_or_dropped
     done = await harness.run("rm -rf src; echo new > made")
     first, second = harness.asked
     words = {choice.id: choice.words for choice in first.choices}["rehearse"]
-    assert "over the network is sent" in words
+    assert "over the network is really sent" in words
     assert "make the changes: 1 created, 3 deleted" in second.summary
     assert {diff.heading: diff.unified for diff in second.preview}["made (created)"].endswith(
         "+new"

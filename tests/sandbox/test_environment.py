@@ -131,8 +131,8 @@ async def test_the_person_is_told_once_what_a_failed_command_may_have_wanted(
 @pytest.mark.parametrize(
     ("text", "layer", "words"),
     [
-        ('[environment]\npass = ["A B"]', "user", "is no name of a variable"),
-        ('[environment]\npass = "A"', "user", "is no name of a variable"),
+        ('[environment]\npass = ["A B"]', "user", "cannot be the name of a variable"),
+        ('[environment]\npass = "A"', "user", "cannot be the name of a variable"),
         ("[environment]\nkeep = []", "user", "unknown key “keep”"),
         ("environment = 1", "user", "is a table"),
         ('[environment]\npass = ["A"]', "project", "a project cannot pass variables"),

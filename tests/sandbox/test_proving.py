@@ -67,7 +67,7 @@ def judged(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
         (["pidfd_getfd"], errno.ENOSYS, "note", "pidfd_getfd is refused (Function not"),
         (["process_vm_readv"], errno.EPERM, "note", "process_vm_readv is refused"),
         (["landlock_create_ruleset"], errno.ENOSYS, "missing", "offers no Landlock"),
-        (["landlock_restrict_self"], errno.EPERM, "missing", "a command could not be held"),
+        (["landlock_restrict_self"], errno.EPERM, "missing", "could not confine a command"),
     ],
 )
 def test_what_a_container_refuses_is_said_and_commands_run_all_the_same(

@@ -209,7 +209,7 @@ async def test_what_is_still_being_written_is_not_committed(
         pytest.skip("what is left behind has ended with the command")
     await rehearse("echo shown > new; mkfifo go")
     rewrite_the_copy()
-    with pytest.raises(ToolError, match="not those shown"):
+    with pytest.raises(ToolError, match="no longer those shown"):
         branch.commit()
     assert not (project / "new").exists()
 

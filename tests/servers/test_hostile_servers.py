@@ -31,7 +31,7 @@ async def test_a_tool_that_changed_since_it_was_allowed_is_asked_for_anew(house:
         # In the same turn, before the model has read the new description.
         assert "changed its tool echo" in await sam.text("mcp__one__echo", text="b")
         (asked,) = house.person.approvals
-        assert "otherwise than when it was allowed" in asked.why
+        assert "changed the description or arguments of" in asked.why
     house.user(one=raw("changed"))
     house.person.choice = Approval("once")
     async with house.open() as sam:
@@ -113,7 +113,7 @@ async def test_a_program_that_reads_nothing_for_a_minute_is_ended(
                 ahead = min(ahead + 0.01, 200)
                 await asyncio.sleep(0)
         assert ahead >= 60, await call
-        assert "it does not read what it is sent" in await call
+        assert "it does not read its input" in await call
         assert await sam.text("mcp__one__echo", text="a") == "a"
         while await asyncio.to_thread(os.path.exists, f"/proc/{process}/fd/0"):
             pass
@@ -167,15 +167,15 @@ _LEFT_OUT = (
     ("list", "inputSchema: Input should be a valid dictionary"),
     ("text", "inputSchema.type: Input should be 'object'"),
     ("fields", "inputSchema.properties: "),
-    ("(no name)", "a tool has to have one"),
+    ("(no name)", "a tool needs a name"),
     ("(entry 8)", "name: Input should be a valid string"),
     ("good", "another tool is called mcp__one__good, too"),
     ("told", "description: Input should be a valid string"),
-    ("(entry 12)", "it is no object"),
-    ("(entry 13)", "it is no object"),
+    ("(entry 12)", "it is not an object"),
+    ("(entry 13)", "it is not an object"),
     ("deep", "its schema is nested too deep"),
     ("resource (entry 2)", "uri: Input should be a valid string"),
-    ("resource (entry 3)", "it is no object"),
+    ("resource (entry 3)", "it is not an object"),
     ("template (entry 2)", "uriTemplate: Field required"),
     ("prompt q", "arguments.0.name: Input should be a valid string"),
 )
@@ -217,9 +217,9 @@ async def test_entries_that_do_not_fit_the_protocol_are_left_out_alone_and_told(
 @pytest.mark.parametrize(
     ("following", "why"),
     [
-        ("again", "nextCursor: the list does not end: read were 2 pages"),
-        ("", "nextCursor: the list does not end: read were 50 pages"),
-        ("number", "nextCursor: it is no text, so what follows is not read"),
+        ("again", "nextCursor: the list does not end: 2 pages were read"),
+        ("", "nextCursor: the list does not end: 50 pages were read"),
+        ("number", "nextCursor: it is not text, so the rest is not read"),
     ],
 )
 async def test_a_list_that_does_not_end_is_read_so_far_and_told(

@@ -101,7 +101,7 @@ async def test_a_login_that_is_missing_and_a_port_where_nobody_listens_are_said(
     house.user(closed={"url": closed}, nobody={"url": "http://127.0.0.1:1/mcp"})
     async with house.open() as sam:
         assert await sam.arrive() == []
-        assert "It answered 401 Unauthorized. It wants a login" in sam.reports["closed"].error
+        assert "It answered 401 Unauthorized. It requires a login" in sam.reports["closed"].error
         assert "127.0.0.1 cannot be reached" in sam.reports["nobody"].error
 
 
@@ -113,7 +113,7 @@ async def test_an_event_without_an_end_is_cut_off(house: House, site: Site) -> N
         site.flood = b"data: " + b"x" * 1_000_000
         done = await sam.call("mcp__web__echo", a=1)
         assert not done.finished.ok
-        assert re.search(r"went away while it worked: \w", done.finished.text), done.finished.text
+        assert re.search(r"ended during the call: \w", done.finished.text), done.finished.text
         assert site.flooded < 100_000_000
         site.flood = b""
         assert await sam.text("mcp__web__echo", a=2) == '{"a": 2}'
@@ -127,7 +127,7 @@ async def test_a_compressed_answer_that_nobody_asked_for_is_refused(
     house.user(web={"url": site.url})
     async with house.open() as sam:
         assert await sam.arrive() == []
-        assert "encoding that was not asked for" in sam.reports["web"].error
+        assert "encoding that was not requested" in sam.reports["web"].error
 
 
 @pytest.mark.requirement("servers:restart")
@@ -139,7 +139,7 @@ async def test_a_session_that_the_server_forgot_is_begun_again_by_the_next_call(
         await sam.arrive()
         assert await sam.text("mcp__web__echo") == "{}"
         site.session = "second"
-        assert "went away" in await sam.text("mcp__web__echo")
+        assert "ended during the call" in await sam.text("mcp__web__echo")
         assert await sam.text("mcp__web__echo") == "{}"
 
 

@@ -31,7 +31,7 @@ async def test_a_server_that_does_not_answer_is_given_up_and_ended(house: House)
     house.user(mute=raw("mute"))
     async with house.open(environ={"MCP_TIMEOUT": "1500"}) as sam:
         assert await sam.arrive() == []
-        assert "did not come up within 1.5 s" in sam.reports["mute"].error
+        assert "did not start within 1.5 s" in sam.reports["mute"].error
 
 
 @pytest.mark.requirement("servers:start")
@@ -47,7 +47,7 @@ async def test_lines_that_are_no_messages_are_passed_over_up_to_a_number(house: 
     async with house.open() as sam:
         await sam.arrive()
         assert await sam.text("mcp__noisy__echo", text="heard") == "heard"
-        assert "prints things on standard output" in sam.reports["flood"].error
+        assert "prints text on standard output" in sam.reports["flood"].error
         assert await sam.text("mcp__noisy__cut") == "half a smile ?"
         assert "does not fit the protocol" in await sam.text("mcp__noisy__misspeak")
         assert "does not fit the protocol" in await sam.text("mcp__noisy__misspeak", how="deep")
@@ -193,7 +193,7 @@ async def test_without_a_sandbox_a_server_starts_with_the_persons_yes_alone(hous
         assert "mcp__one__echo" in await sam.arrive()
     (asked,) = house.person.approvals
     assert asked.operation == "mcp.start_server"
-    assert asked.why.endswith("Its tools are asked for one by one.")
+    assert asked.why.endswith("The guard asks about its tools one by one.")
 
 
 @pytest.mark.requirement("servers:trust")
@@ -213,7 +213,7 @@ async def test_a_projects_servers_are_named_and_not_loaded_before_the_folder_is_
         assert "mcp__theirs__echo" in await sam.arrive()
         assert sam.reports["theirs"].source == "project"
         sam.runtime.trust.revoke()
-        assert "is not trusted any more" in await sam.text("mcp__theirs__echo", text="x")
+        assert "is no longer trusted" in await sam.text("mcp__theirs__echo", text="x")
         assert not any("theirs" in name for name in await sam.arrive())
 
 
@@ -236,7 +236,7 @@ async def test_a_projects_file_gets_no_key_of_the_person(house: House) -> None:
     async with house.open(environ={"OPENAI_API_KEY": "sk-x"}) as sam:
         sam.runtime.trust.trust()
         assert await sam.arrive() == []
-        assert "a project's file does not get" in sam.reports["theirs"].error
+        assert "a project's file cannot use" in sam.reports["theirs"].error
 
 
 @pytest.mark.requirement("servers:start")

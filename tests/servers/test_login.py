@@ -152,21 +152,21 @@ async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
         locked.setattr(ring, "get_password", refuse)
         async with house.open() as sam:
             assert await tools(sam) == []
-            assert "the keyring that keeps it is locked" in sam.reports["web"].error
-            assert "log in anew: sam-tui mcp login web, or" in sam.reports["web"].error
+            assert "it is in a keyring that is locked" in sam.reports["web"].error
+            assert "log in again: sam-tui mcp login web, or" in sam.reports["web"].error
         locked.setitem(sys.modules, "keyring", None)
         async with house.open() as sam:
             assert await tools(sam) == []
-            assert "a keyring keeps it that cannot be used now" in sam.reports["web"].error
+            assert "it is in a keyring that cannot be used now" in sam.reports["web"].error
     async with house.open() as sam:
         assert await tools(sam) == [ECHO]
         assert file.read_text(encoding="utf-8") != before
         with monkeypatch.context() as broken:
             broken.setattr(ring, "delete_password", refuse)
-            with pytest.raises(ToolError, match="the keyring keeps it"):
+            with pytest.raises(ToolError, match="it is in the keyring"):
                 sam.runtime.servers.forget_login("web")
             broken.setitem(sys.modules, "keyring", None)
-            with pytest.raises(ToolError, match="a keyring keeps it that cannot be used now"):
+            with pytest.raises(ToolError, match="it is in a keyring that cannot be used now"):
                 sam.runtime.servers.forget_login("web")
         assert sam.runtime.servers.forget_login("web")
     assert (kept(house), ring.kept) == ([], {})
@@ -274,7 +274,7 @@ async def test_a_refused_login_has_the_words_of_the_server_and_ends_after_three_
     site.refusal, site.token = "", "two\nlines"
     async with house.open(browse=follow) as sam:
         assert await tools(sam) == []
-        assert "none that can be sent" in sam.reports["web"].error
+        assert "contains characters that cannot be sent" in sam.reports["web"].error
     assert kept(house) == []
     site.token, site.lasts, site.queries = "", -5, []  # tokens that have always ended
     async with house.open(browse=follow) as sam:

@@ -95,7 +95,7 @@ def test_a_matcher_for_a_server_that_is_named_is_about_something(house: House) -
     hooks = house.settings / "hooks.json"
     hooks.write_text(json.dumps({"hooks": {"PreToolUse": matchers}}), encoding="utf-8")
     listed = run(house, "hooks", "list").stdout
-    assert listed.count("matches no operation there is now") == 1
+    assert listed.count("matches no operation") == 1
 
 
 @pytest.mark.requirement("servers:asked")

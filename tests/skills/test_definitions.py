@@ -58,7 +58,7 @@ async def test_what_is_no_file_of_its_own_is_told_with_the_reason(place: Place) 
     assert {os.path.basename(p.file): p.reason for p in listing.problems} == {
         "again.md": "is a link, and no link is followed",
         "more": "is a link, and no link is followed",
-        "pipe.md": "is no regular file",
+        "pipe.md": "is not a regular file",
     }
 
 

@@ -152,8 +152,8 @@ async def test_what_is_no_recording_is_refused_and_a_broken_one_says_where(
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "text").write_text("hello\n")
     for name, why in (
-        ("pipe", "is no regular file"),
-        ("text", "no asciicast"),
+        ("pipe", "is not a regular file"),
+        ("text", "not an asciicast"),
         ("gone", "it is not there"),
     ):
         with pytest.raises(ToolError, match=why):

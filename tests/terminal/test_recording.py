@@ -211,7 +211,7 @@ async def test_pauses_are_kept_up_to_a_limit_and_cancelling_stops(tmp_path: Path
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "wrong.cast"
     path.write_text(text)
-    with pytest.raises(ToolError, match="no asciicast recording"):
+    with pytest.raises(ToolError, match="not an asciicast recording"):
         Recording(str(path))
     with pytest.raises(ToolError, match="cannot be read"):
         Recording(str(tmp_path / "absent.cast"))

@@ -37,7 +37,7 @@ async def test_an_answer_that_is_no_choice_stays_in_its_place(stage: Stage) -> N
         found = await shown(me)
         assert "1 red" in words(found) and "2 rollback:plan" in words(found)
         await me.pilot.press(*"blue", "enter")
-        said = "That will not do. Answer with one of: red, rollback:plan."
+        said = "That answer is not accepted. Answer with one of: red, rollback:plan."
         await me.until(lambda: said in str(found.border_subtitle))
         assert panel(me) is found
         await me.pilot.press("ctrl+u", *"Rollback plan", "enter")

@@ -105,7 +105,7 @@ async def test_background_commands_are_listed_read_and_ended_by_the_person(stage
         await me.ready()
         await me.send("/jobs")
         await me.until(lambda: isinstance(me.app.screen, Picker))
-        await me.until(lambda: "Ctrl+B sends a command there" in me.drawn())
+        await me.until(lambda: "Ctrl+B moves one there" in me.drawn())
         await me.pilot.press("escape")
         await me.send("go")
         await waited_for(me, stage)
@@ -186,7 +186,7 @@ async def test_a_server_that_runs_when_plan_mode_begins_is_named(stage: Stage) -
         await me.ready()
         await me.until(lambda: [r.standing for r in stage.runtime.servers.reports()] == ["ready"])
         await me.send("/mode plan")
-        await me.until(lambda: "writing to the workspace: MCP server one." in me.transcript())
+        await me.until(lambda: "write to the workspace: MCP server one." in me.transcript())
 
 
 @pytest.mark.requirement("ui:watched-command")

@@ -50,7 +50,7 @@ async def test_a_copy_ends_at_the_marked_block_and_a_prompt_comes_back_for_editi
             await me.send(line)
             await me.until(lambda word=line[-5:]: own.exists() and word in own.read_text("utf-8"))
         assert own.read_text("utf-8") == "- Use tabs.\n- Be brief.\n"
-        assert "Remembered for all work to come" in me.transcript()
+        assert "Added to your instructions" in me.transcript()
         assert not me.bench.turns.running
 
         model.answers += [[TextDelta("It is aside.")]]

@@ -41,7 +41,7 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
         assert "33,000  tokens of the last request, and 1,000 of its answer" in me.drawn()
         for part in ("system prompt", "tools", "your messages", "file_operations.create_file"):
             assert part in me.drawn()
-        assert "whatever leaves" in me.drawn()
+        assert "Always in the context" in me.drawn()
         await me.pilot.press("escape")
         await me.send("/xray")
         await me.until(lambda: isinstance(me.app.screen, Picker) and "#2" in me.drawn())
@@ -111,7 +111,7 @@ async def test_a_compaction_is_looked_at_done_and_undone_and_pins_stand_after_it
         await me.until(lambda: "The last compaction is undone" in me.transcript())
         assert list(session.messages)[: len(whole)] == whole
         await me.send("/pin")
-        await me.until(lambda: titled("take it back"))
+        await me.until(lambda: titled("unpin it"))
         await me.pilot.press("enter")
         await me.until(lambda: "No longer pinned" in me.transcript())
 

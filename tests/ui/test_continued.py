@@ -104,7 +104,7 @@ async def test_a_queued_prompt_outlives_a_kill_and_is_sent_only_by_the_person(
         while (await stored(tmp_path))[1] != ["second thing", "third thing"]:
             me.sees("word")
     with started(tmp_path, [{"text": "heard you"}], "-c") as me:
-        me.sees("was not sent before", "third thing")
+        me.sees("were not sent before", "third thing")
         messages, waiting = await stored(tmp_path)
         assert (typed(messages), waiting) == (["go"], ["second thing", "third thing"])
         me.types(UP)

@@ -78,7 +78,7 @@ ROWS = [
         e.Answered,
         {"message": AssistantMessage("It is blue."), "usage": Usage(1234, output_tokens=99),
          "prefix": SentPrefix(9000, 90, "the door")},
-        lambda me: said("begins anew at the door")(me) and _figures(me).usage.output_tokens >= 99,
+        lambda me: said("starts again at the door")(me) and _figures(me).usage.output_tokens >= 99,
     ),
     Row(e.Steered, {"text": "and the door"}, said("and the door")),
     Row(

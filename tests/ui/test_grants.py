@@ -36,7 +36,7 @@ async def test_what_is_allowed_for_a_while_is_listed_and_taken_back(
     async with driven(app_over(stage), size) as me:
         await me.ready()
         await listed(me)
-        await me.until(lambda: "Nothing is allowed for" in me.drawn())
+        await me.until(lambda: "There are no temporary grants" in me.drawn())
         await me.pilot.press("escape")
         grants = stage.runtime.guard.grants
         outside = str(stage.workspace.parent / "outside.txt")

@@ -301,7 +301,7 @@ async def test_what_is_of_one_kind_is_listed_whole_and_answered_at_once_but_noth
         await me.until(lambda: "you say only now" in words(found))
         assert panel(me) is found
         await me.pilot.press("1")
-        await me.until(lambda: "Not all of them are in view" in str(found.border_subtitle))
+        await me.until(lambda: "You have not seen all of them" in str(found.border_subtitle))
         assert paths[2].name not in me.drawn()
         await me.pilot.press("pagedown", "pagedown")
         await me.until(lambda: paths[2].name in me.drawn())

@@ -113,7 +113,7 @@ async def test_the_picker_lists_the_model_in_use_and_those_of_its_server(tmp_pat
         assert f"openai/first  in use at 127.0.0.1:{mine.port}" in me.drawn()
         assert f"second  at 127.0.0.1:{mine.port}" in me.drawn()
         await me.pilot.press("down")
-        await me.until(lambda: "reads all of this conversation anew" in me.drawn())
+        await me.until(lambda: "reads this whole conversation again" in me.drawn())
         await me.pilot.press("ctrl+s", "ctrl+d")
         await me.until(lambda: f"★ second  begins here · at 127.0.0.1:{mine.port}" in me.drawn())
         await me.pilot.press("enter")

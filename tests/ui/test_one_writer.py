@@ -29,7 +29,7 @@ async def test_a_second_workbench_watches_copies_and_takes_over_and_the_first_is
         async with driven(app_over(other, conversation=kept)) as second:
             await second.until(lambda: "Take over" in second.drawn())
             await second.pilot.press("enter")
-            await second.until(lambda: "You read this conversation along" in second.transcript())
+            await second.until(lambda: "You are watching this conversation" in second.transcript())
             await first.send("on")
             await second.until(lambda: "two" in second.transcript())
             await second.send("mine")

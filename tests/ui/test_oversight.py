@@ -172,7 +172,7 @@ async def test_a_log_that_was_changed_is_told_at_the_start(stage: Stage, tmp_pat
     connection.close()
     async with driven(app_over(stage)) as me:
         await me.until(lambda: "log broken: /audit" in me.drawn())
-        assert me.transcript().count("entry 2 does not fit") == 1
+        assert me.transcript().count("entry 2 does not match") == 1
 
 
 @pytest.mark.requirement("ui:audit")
@@ -203,7 +203,7 @@ async def test_decisions_are_browsed_page_by_page_with_all_that_is_known(
         await me.pilot.press("ctrl+r", *"/out/77")
         await me.until(lambda: listed.option_count == 1)
         await me.pilot.press("x")
-        await me.until(lambda: "No decision fits." in me.drawn())
+        await me.until(lambda: "No decision matches." in me.drawn())
         await me.pilot.press("escape")
         await me.until(lambda: me.app.screen is me.app.chat)
 

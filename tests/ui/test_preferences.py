@@ -48,9 +48,9 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         await me.until(lambda: "keys.audit" in me.transcript())
         for fault in (
             "keys.no_such: there is no such action",
-            "keys.send: its keys cannot be changed",
-            "keys.jobs: “x” is no key",
-            "keys.todos: f9 is set for theme already",
+            "keys.send: its keys are fixed",
+            "keys.jobs: “x” is not a key",
+            "keys.todos: f9 is already set for theme",
             "keys.audit: ctrl+c belongs to “interrupt”",
         ):
             assert fault in me.transcript(), fault
@@ -86,7 +86,7 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
             (("request_timeout", "enter", "soon", "enter", "escape"), "request_timeout = 12.0"),
             (("rehearse", "enter"), "rehearse = true"),
             (("compaction", "enter"), 'compaction = "rules"'),
-            (("look auto", "ctrl+d"), ""),
+            (("theme auto", "ctrl+d"), ""),
         ):
             app.screen.query_one("#filter", Input).value = line[0]
             await me.pilot.pause()
@@ -111,7 +111,7 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         app.screen.query_one(Input).value = "sk-verysecret-0123456789"
         assert "verysecret" not in me.drawn()
         await me.pilot.press("enter")
-        await me.until(lambda: "The key is kept" in me.transcript())
+        await me.until(lambda: "The key is stored" in me.transcript())
         stored = json.loads((data / "keys.json").read_text())
         assert stored["keys"]["OPENAI_API_KEY"]["key"] == "sk-verysecret-0123456789"
         assert (data / "keys.json").stat().st_mode & 0o777 == 0o600

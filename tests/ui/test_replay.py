@@ -134,7 +134,7 @@ async def test_what_cannot_be_played_is_said_and_a_copy_without_secrets_is_writt
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("/replay text.cast")
-        await me.until(lambda: "no asciicast" in told(me))
+        await me.until(lambda: "not an asciicast" in told(me))
         await played(me, "ok.cast")
         await me.pilot.press("e")
         copy = stage.workspace / "ok.masked.cast"

@@ -172,7 +172,7 @@ async def test_what_another_program_does_is_seen_and_its_artifacts_are_read(stag
         await me.until(lambda: isinstance(me.app.screen, RunsScreen))
         bench = Bench(me, stage)
         await me.until(lambda: "gate" in bench.text("#run-head"))
-        assert "g lets it go on" in bench.text("#run-head")
+        assert "g lets it continue" in bench.text("#run-head")
         artifacts = [{"type": "file", "name": "[b]notes", "content": "a\x1b[31mb" + "c" * 60_000}]
         other.advance(done.opened[0].token, {"summary": "s", "artifacts": artifacts})
         shelf = bench.screen.query_one("#run-kept", OptionList)

@@ -101,7 +101,7 @@ async def test_a_conversation_whose_last_turn_was_cut_says_so(stage: Stage, answ
     async with driven(app_over(stage, conversation=session.conversation)) as me:
         await me.ready()
         await me.until(lambda: "first" in me.transcript())
-        assert ("did not come to its end" in me.transcript()) is not answered
+        assert ("did not finish" in me.transcript()) is not answered
 
 
 @pytest.mark.requirement("ui:undo")
@@ -112,5 +112,5 @@ async def test_before_the_first_prompt_a_command_on_a_conversation_says_what_it_
         await me.ready()
         for command in ("/undo", "/agents", "/prompts", "/topic shop"):
             await me.send(command)
-            words = f"{command.split()[0]} is about a conversation: send a first prompt"
+            words = f"{command.split()[0]} needs a conversation: send a first prompt"
             await me.until(lambda words=words: words in me.transcript())

@@ -72,7 +72,7 @@ def test_the_status_tells_what_goes_on() -> None:
     activity.begin(10.0)
     assert (activity.words(12.0), activity.elapsed(12.5), activity.busy) == ("thinking", 2, True)
     assert activity.words(39.9) == "thinking" and activity.tone(39.9) == "busy"
-    assert activity.words(40.0) == "no word from the model for 30 s, Esc ends the turn"
+    assert activity.words(40.0) == "the model has been silent for 30 s, Esc ends the turn"
     assert activity.tone(40.0) == "trouble"
     activity.news = 40.0
     assert activity.words(60.0) == "thinking"

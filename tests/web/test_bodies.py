@@ -58,7 +58,7 @@ async def test_compressed_pages_are_read_and_unasked_or_broken_compression_is_to
     assert (await web.fetch(site.url("/z"))).body == text
     assert site.asked[0].headers["accept-encoding"] == "gzip, deflate"
     site.routes["/z"] = Answer(b"\x1b\x00", 200, {"content-encoding": "br"})
-    with pytest.raises(ToolError, match="not asked for: 'br'"):
+    with pytest.raises(ToolError, match="not requested: 'br'"):
         await web.fetch(site.url("/z"))
     site.routes["/z"] = Answer(b"not gzip at all", 200, {"content-encoding": "gzip"})
     with pytest.raises(ToolError, match="compression is broken"):

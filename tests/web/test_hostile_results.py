@@ -50,7 +50,7 @@ async def test_a_page_that_is_changed_or_hostile_gives_hits_or_a_clear_error(
     try:
         hits = await DuckDuckGo(web, site.url("/html/")).search("x", limit=5)
     except ToolError as error:
-        assert "could be read" in str(error) and "BRAVE_API_KEY" in error.hint
+        assert "no readable results" in str(error) and "BRAVE_API_KEY" in error.hint
     else:
         assert all(hit.url.startswith(("http://", "https://")) for hit in hits)
     harmless(HOSTILE[name])

@@ -40,8 +40,8 @@ async def test_duckduckgo_gives_addresses_of_results_without_counters_and_advert
         (ROBOT, "robot"),
         (Answer(b"", 202), "robot"),
         (Answer(b"", 403), "robot"),
-        (page("<html><body><p>A new design</p></body></html>"), "no results that could be read"),
-        (page(""), "no results that could be read"),
+        (page("<html><body><p>A new design</p></body></html>"), "no readable results"),
+        (page(""), "no readable results"),
         (Answer(b"", 500), "500"),
     ],
 )
@@ -99,7 +99,7 @@ async def test_searxng_brave_and_tavily_are_asked_in_their_own_way(
     ("answer", "words"),
     [
         (answered({"error": "bad key"}, status=401), "did not accept the key. It says: bad key"),
-        (answered({"detail": {"error": "limit"}}, status=429), "fewer requests. It says: limit"),
+        (answered({"detail": {"error": "limit"}}, status=429), "limits requests. It says: limit"),
         (answered([1], status=200), "status 200"),
         (page("<html>maintenance</html>"), "status 200"),
         (answered({"error": {"message": "boom\u0007"}}, status=500), "status 500. It says: boom"),

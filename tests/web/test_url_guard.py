@@ -201,7 +201,7 @@ async def test_a_status_is_an_answer_until_it_must_be_a_success(
 async def test_the_host_header_belongs_to_the_door(site: WebServer, web: GuardedWeb) -> None:
     with pytest.raises(ToolError, match="host cannot be set"):
         await web.fetch(site.url(), headers={"Host": "evil.example"})
-    with pytest.raises(ToolError, match="no header can"):
+    with pytest.raises(ToolError, match="headers cannot contain"):
         await web.fetch(site.url(), headers={"X-Key": "schlüssel"})
     assert site.asked == []
 

@@ -125,7 +125,10 @@ def test_without_a_terminal_it_is_said_that_nobody_was_there(tmp_path: Path) -> 
         command(tmp_path, "plan", "run", "keep a file"),
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=SECONDS,
     )  # fmt: skip
-    assert "denied as nobody could answer: run this at a terminal, or with --answers" in done.stderr
+    assert (
+        "denied because nobody could answer: run this at a terminal, or with --answers"
+        in done.stderr
+    )
     assert files(tmp_path) == []
 
 

@@ -39,7 +39,11 @@ def test_midex_s_form_is_taken_as_it_is(bench: Bench) -> None:
 FAULTS = [
     ("steps: []", 3, "at least 1 item"),
     ("steps:\n  - {id: a, prompt: a}\n  - {id: a, prompt: b}", 5, "used twice"),
-    ("steps:\n  - id: a\n    prompt: a\n    needs:\n      - z", 7, "needs 'z', which is no step"),
+    (
+        "steps:\n  - id: a\n    prompt: a\n    needs:\n      - z",
+        7,
+        "needs 'z', which is not a step",
+    ),
     (
         "steps:\n  - {id: a, prompt: a, needs: [b]}\n  - {id: b, prompt: b, needs: [a]}",
         4,
@@ -54,7 +58,7 @@ FAULTS = [
     ("steps:\n  - id: a b\n    prompt: a", 4, "an id is"),
     ("steps:\n  - id: a\n    prompt: a\n    persona: nobody", 6, "no persona 'nobody'"),
     ("steps:\n  - id: a\n    prompt: a\n    on_fail: jump", 6, "'jump' is not"),
-    ("steps:\n  - id: a\n    prompt: a\n    on_fail: rollback:z", 6, "'z', which is no step"),
+    ("steps:\n  - id: a\n    prompt: a\n    on_fail: rollback:z", 6, "'z', which is not a step"),
     (
         "steps:\n  - {id: a, prompt: a}\n  - id: b\n    prompt: a\n    on_fail: rollback:a",
         7,
@@ -62,7 +66,7 @@ FAULTS = [
     ),
     ("steps:\n  - id: a\n    prompt: a\n    on_fail: replan", 6, "no plan step"),
     ("steps:\n  - id: a\n    prompt: '@{params.x}'", 5, "no parameter 'x'"),
-    ("steps:\n  - id: a\n    prompt: '@{nonsense}'", 5, "is no reference"),
+    ("steps:\n  - id: a\n    prompt: '@{nonsense}'", 5, "is not a reference"),
     (
         "steps:\n  - {id: b, prompt: b}\n  - id: a\n    prompt: '@{outputs.b.x}'",
         6,
@@ -71,7 +75,11 @@ FAULTS = [
     ("steps:\n  - id: a\n    prompt: '@{item.x}'", 5, "no each"),
     ("steps:\n  - id: a\n    prompt: a\n    output: {type: thing}", 6, "no type 'thing'"),
     ("steps:\n  - id: a\n    prompt: a\n    output: {pattern: x}", 6, "'pattern' is not known"),
-    ("steps:\n  - id: a\n    prompt: a\n    guards:\n      - {tasks: a}", 7, "no step with each"),
+    (
+        "steps:\n  - id: a\n    prompt: a\n    guards:\n      - {tasks: a}",
+        7,
+        "not a step with “each”",
+    ),
     (
         "steps:\n  - id: a\n    prompt: a\n    guards:\n      - {value: x, evidence: y}",
         7,
@@ -79,11 +87,15 @@ FAULTS = [
     ),
     ("steps:\n  - {id: a, kind: tool}", 4, "go together"),
     ("steps:\n  - {id: a, kind: llm, tools: [read]}", 4, "calls no tools"),
-    ("phases:\n  - phase: a\n    dependsOn: [z]\n    description: x", 5, "'z', which is no step"),
+    (
+        "phases:\n  - phase: a\n    dependsOn: [z]\n    description: x",
+        5,
+        "'z', which is not a step",
+    ),
     ("steps: [", 3, "YAML"),
     ("steps: &a [*a]", 3, "anchors and aliases"),
     ("steps: !!python/object:os.system []", 3, "tag"),
-    ("steps:\n  - {id: a, prompt: a}\nsteps: []", 5, "stands twice"),
+    ("steps:\n  - {id: a, prompt: a}\nsteps: []", 5, "appears twice"),
 ]
 
 
@@ -156,7 +168,7 @@ def test_what_is_nested_too_deep_is_refused_before_the_rest_is_read(
 @pytest.mark.requirement("workflow:lint")
 def test_a_pipe_is_no_definition_and_nobody_waits_for_it(bench: Bench) -> None:
     os.mkfifo(bench.workspace / ".sam" / "workflows" / "pipe.md")
-    assert "no regular file" in bench.workflows.catalog.lint()[0].message
+    assert "not a regular file" in bench.workflows.catalog.lint()[0].message
 
 
 @pytest.mark.requirement("workflow:front-matter")

@@ -58,7 +58,7 @@ def test_a_workflow_is_called_by_nothing_that_reads_as_something_else(
     path = bench.workspace / ".sam/workflows/flow.md"
     path.write_text(f'---\nname: "{name}"\nsteps: [{{id: a, prompt: a}}]\n---\n', "utf-8")
     assert bench.workflows.catalog.views() == ()
-    assert "is no name" in bench.workflows.catalog.lint()[0].message
+    assert "is not a name" in bench.workflows.catalog.lint()[0].message
 
 
 @pytest.mark.requirement("workflow:lint")

@@ -33,7 +33,7 @@ def zero(path: Path) -> None:
 
 
 PLANS: dict[str, tuple[str | Callable[[Path], None], str]] = {
-    "deep": (f"{DEEP}{']' * 100_000}", "holds no plan: it is nested too deep"),
+    "deep": (f"{DEEP}{']' * 100_000}", "contains no plan: it is nested too deep"),
     "a deep value": ('[[{"x": ' + DEEP + "]" * 100_000 + "}]]", "it is nested too deep"),
     "a key twice": ('[[{"stepId": "a", "stepId": "b"}]]', "'stepId' stands there twice"),
     "an id twice": (plain(thought("a"), thought("a")), "stepId: 'a' is used twice"),
@@ -44,20 +44,20 @@ PLANS: dict[str, tuple[str | Callable[[Path], None], str]] = {
     ),
     "many steps": (plain(*(thought(f"s{n}") for n in range(2000))), "2000 steps are more than 50"),
     "many names": (json.dumps(dict.fromkeys(map(str, range(50_000)))), "must be a list"),
-    "a long number": ("[" + "9" * 100_000 + "]", "holds no plan: Exceeds the limit"),
+    "a long number": ("[" + "9" * 100_000 + "]", "contains no plan: Exceeds the limit"),
     "no Unicode": ('[[{"stepId": "\\ud800"}]]', "stepId: an id is up to 64 letters"),
     "a long line": ('["' + "x" * 1_000_000 + '"]', "is longer than 1000000 bytes"),
-    "nothing": ("", "holds no plan"),
+    "nothing": ("", "contains no plan"),
     "a pipe": (fifo, "is a pipe, and nobody writes to it"),
     "no end": (zero, "is longer than 1000000 bytes"),
 }
 PERSONAS = {
-    "a bomb": ("name: a\na: &a [x, x]\nb: [*a, *a]", "anchors and aliases are not taken"),
+    "a bomb": ("name: a\na: &a [x, x]\nb: [*a, *a]", "anchors and aliases are not supported"),
     "deep": ("name: " + DEEP, "nested too deep"),
-    "a key twice": ("name: a\nname: b", "the key 'name' stands twice"),
-    "a name that clears the screen": ('name: "e\\x1b[2J"', r"'e\x1b[2J' is no name"),
-    "a path as name": ("name: ../../x", "'../../x' is no name"),
-    "a program": ('name: !!python/object/apply:os.system ["id"]', "is not taken"),
+    "a key twice": ("name: a\nname: b", "the key 'name' appears twice"),
+    "a name that clears the screen": ('name: "e\\x1b[2J"', r"'e\x1b[2J' is not a name"),
+    "a path as name": ("name: ../../x", "'../../x' is not a name"),
+    "a program": ('name: !!python/object/apply:os.system ["id"]', "is not supported"),
     "many keys": (
         "name: a\n" + "".join(f"k{n}: 1\n" for n in range(9000)),
         "more than 5000 values",

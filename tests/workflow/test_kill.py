@@ -168,7 +168,7 @@ async def test_a_call_that_was_cut_off_is_not_made_again_unasked(
     gate.set()
     view = await stage.run(execution)
     assert (view.state, stage.kit.journal.lines) == ("paused", ["begin hold"])
-    assert "voice.murmur was cut off: look whether it had its effect" in view.reason
+    assert "voice.murmur was cut off: check whether it took effect" in view.reason
     view = await stage.run(execution, lambda _: Reply("retry"))
     assert (view.state, stage.kit.journal.lines[1:]) == ("completed", ["begin hold", "end hold"])
 

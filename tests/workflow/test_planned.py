@@ -133,7 +133,7 @@ def test_the_memory_bank_is_written_from_the_store_and_stays_in_the_folder_of_it
     texts = {name: (folder / name).read_text("utf-8") for name in BANK}
     assert "how do bees see" in texts["task_definition.md"]
     assert "Bees see ultraviolet." in texts["final_answer_archive.md"]
-    assert "A new plan was asked for" in texts["key_decisions_and_learnings.md"]
+    assert "A new plan was requested" in texts["key_decisions_and_learnings.md"]
     assert "there is no hive" in texts["key_decisions_and_learnings.md"]
     assert "- join (Orchestrator/LLMStepExecutor) COMPLETED" in texts["execution_log_summary.md"]
     state = json.loads(texts["task_state.json"])

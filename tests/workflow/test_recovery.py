@@ -269,7 +269,7 @@ def test_a_plan_becomes_steps_and_what_follows_waits_for_all_of_them(bench: Benc
     [
         ("text", "not empty"),
         ([child("a", "b"), child("b", "a")], "wait for each other"),
-        ([child("a", "z")], "no step"),
+        ([child("a", "z")], "not a step"),
         ([child("a"), child("a")], "used twice"),
         ([child("a", tools=["edit"])], "no more than: read"),
         ([child("a", on_fail="rollback:a")], "on_fail must be one of"),
@@ -350,7 +350,7 @@ def test_what_is_no_list_fails_by_name(bench: Bench) -> None:
         params: {items: {required: true}}
         steps: [{id: a, prompt: a, each: "@{params.items}", attempts: 1}]
     """, items="text")  # fmt: skip
-    assert (done.state, "is no list" in done.message) == ("failed", True)
+    assert (done.state, "is not a list" in done.message) == ("failed", True)
 
 
 @pytest.mark.requirement("workflow:verbs")

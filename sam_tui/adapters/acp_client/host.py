@@ -48,7 +48,7 @@ class AgentHost:
         """Start the agent's program in the sandbox, judged like any command. Raises ``ToolError``."""
         guard, line, call = self.guard, shlex.join(self.words), CallId(mint("call"))
         access = LocatedAccess(CommandAccess(line), None)
-        summary, then = f"start the agent {line}", "What it wants outside is asked one by one."
+        summary, then = f"start the agent {line}", "The guard asks about each access outside."
         request = Request(conversation, call, START, summary, (access,), tuple, then=then)
         decision = await self.executor.decide(request)
         if not decision.allowed:
@@ -100,7 +100,7 @@ class AgentHost:
         if self.guard.policy.mode == "bypass":
             return True
         request = Request(conversation, call, ASKED, line, (), tuple, words=words)
-        why = "it runs in the agent's own program, which the sandbox holds"
+        why = "it runs in the agent's own program, inside the sandbox"
         decision = await self.guard.confirm(request, why, "agent-asks")
         self.executor.record(conversation, call, decision)
         return decision.allowed

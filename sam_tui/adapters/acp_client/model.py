@@ -122,7 +122,7 @@ class AgentModel:
                 self._lines.overlong = False
                 yield TextDelta(_OVERLONG)
             elif silent:
-                yield TextDelta(f"[The agent ended without words: {ended}.]")
+                yield TextDelta(f"[The agent ended without text: {ended}.]")
         except (RequestError, OSError, TimeoutError) as error:
             raise self._fault(str(error)) from error
         finally:
@@ -202,7 +202,7 @@ class AgentModel:
                     AGENT_METHODS["session_cancel"], form(note)
                 )
         for call in list(turn.calls):
-            self._finished(turn, call, "It was not ended.", ok=False)
+            self._finished(turn, call, "It did not end.", ok=False)
 
     async def _handle(self, method: str, params: object, is_notification: bool) -> object:
         if is_notification:
@@ -212,7 +212,7 @@ class AgentModel:
         fields = cast("dict[str, object]", params or {})
         turn = self._turns.get(str(fields.get("sessionId")))
         if turn is None:
-            raise RequestError.invalid_params({"session": "no prompt is worked on"})
+            raise RequestError.invalid_params({"session": "no prompt is running"})
         return await self._requests.answer(turn.conversation, method, fields)
 
     # ---- what it says

@@ -159,7 +159,7 @@ class AgentRequests:
     ) -> "_AgentTerminal":
         terminal = self._terminals.get(request.terminal_id)
         if terminal is None or terminal.session != request.session_id:
-            raise RequestError.invalid_params({"terminal": "there is none of that id"})
+            raise RequestError.invalid_params({"terminal": "there is none with that id"})
         return terminal
 
 

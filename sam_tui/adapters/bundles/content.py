@@ -48,14 +48,14 @@ class BundleContent:
         _require_name(name)
         folded = unicodedata.normalize("NFC", name).casefold()
         if folded in self._folded:
-            raise ConfigurationError(f"It holds {name!r} twice, in another case.")
+            raise ConfigurationError(f"It contains {name!r} twice, in another case of letters.")
         self._folded.add(folded)
         self._bytes += size
         if size > LARGEST:
             raise ConfigurationError(f"{name} is larger than {LARGEST // 1_000_000} MB.")
         if len(self._folded) > MOST_FILES or self._bytes > MOST_BYTES:
             limits = f"{MOST_FILES} files and {MOST_BYTES // 1_000_000} MB"
-            raise ConfigurationError(f"It holds too much for a bundle: at most {limits}.")
+            raise ConfigurationError(f"It is too large for a bundle: at most {limits}.")
 
     def leave_link(self, name: str, target: str) -> None:
         """Leave out a link within the bundle. Raises ``ConfigurationError`` for one that leads out."""
@@ -63,7 +63,7 @@ class BundleContent:
         end = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
         if target.startswith("/") or end == ".." or end.startswith("../"):
             raise ConfigurationError(f"{name} is a link out of it, to {ascii(target)[:80]}.")
-        self.left_out.append(f"{name}: a link, and links are not taken")
+        self.left_out.append(f"{name}: links are not accepted")
 
 
 def digest_of(digests: Mapping[str, str]) -> str:
@@ -75,9 +75,11 @@ def digest_of(digests: Mapping[str, str]) -> str:
 def _require_name(name: str) -> None:
     parts = name.split("/")
     if len(name.encode("utf-8", "surrogateescape")) > LONGEST_NAME or not name.isprintable():
-        raise ConfigurationError(f"It holds a name that cannot be shown: {ascii(name)[:80]}.")
+        raise ConfigurationError(
+            f"It contains a name that cannot be displayed: {ascii(name)[:80]}."
+        )
     if any(part in ("", ".", "..") or part.rstrip(" .").lower() == ".git" for part in parts):
-        raise ConfigurationError(f"It holds a name that leads elsewhere: {ascii(name)[:80]}.")
+        raise ConfigurationError(f"It contains a name that leads elsewhere: {ascii(name)[:80]}.")
 
 
 def read_folder(folder: str) -> BundleContent:

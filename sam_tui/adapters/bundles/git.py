@@ -34,20 +34,20 @@ def is_address(source: str) -> bool:
 def require_address(address: str, ref: str) -> None:
     """Refuse what git could take for an option, or what starts a program. Raises ``UsageError``."""
     if not address.isprintable() or " " in address or "::" in address or "@@" in address:
-        raise UsageError(f"{ascii(address)[:120]} is no address of a bundle.")
+        raise UsageError(f"{ascii(address)[:120]} is not an address of a bundle.")
     userinfo = address.partition("://")[2].partition("/")[0].rpartition("@")[0]
     if ":" in userinfo:
         raise UsageError(
-            "The address holds a password, which would be kept and shown.",
+            "The address contains a password, which would be stored and displayed.",
             hint="Leave it out: git asks your credential helper.",
         )
     if not (_URL.fullmatch(address) or _SCP.fullmatch(address)):
         raise UsageError(
-            f"{ascii(address)[:120]} is no address of a bundle.",
+            f"{ascii(address)[:120]} is not an address of a bundle.",
             hint="https://…, ssh://…, user@host:path, file:///…, or a folder.",
         )
     if not _REF.fullmatch(ref or "HEAD"):
-        raise UsageError(f"{ascii(ref)[:80]} is no branch, tag or commit.")
+        raise UsageError(f"{ascii(ref)[:80]} is not a branch, tag or commit.")
 
 
 def read_commit(
@@ -88,7 +88,7 @@ class _Reader:
             mode, _, oid, size = about.decode("ascii").split()
             name = name_bytes.decode("utf-8", "surrogateescape")
             if mode == "160000":
-                raise ConfigurationError(f"{name!a} is a submodule, and none is fetched.")
+                raise ConfigurationError(f"{name!a} is a submodule; submodules are not fetched.")
             content.admit(name, int(size))
             if mode == "120000":
                 links.append((name, oid))
@@ -130,7 +130,7 @@ class _Reader:
             if os.fstat(output.fileno()).st_size >= most // 512 * 512 or (
                 done.returncode in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
             ):
-                raise ConfigurationError("It holds too much for a bundle.")
+                raise ConfigurationError("It is too large for a bundle.")
             if done.returncode:
                 raise ConfigurationError(f"git {words[0]}: {_why(done.stderr)}")
             output.seek(0)

@@ -43,7 +43,7 @@ def unread_of(content: BundleContent) -> Iterator[str]:
         path = _PLACES.get(key, "")
         if key in _ABOUT or _is_usual(key, value, path):
             continue
-        why = f"only {path} is read" if path else "it means nothing here"
+        why = f"only {path} is read" if path else "unknown key"
         yield f"{MANIFEST}: “{key[:80]}”: {why}"
 
 

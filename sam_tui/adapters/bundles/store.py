@@ -162,8 +162,8 @@ class BundleStore:
         ):
             if strict:
                 raise ConfigurationError(
-                    f"{self._path} is damaged, so no bundle counts.",
-                    hint="Move it away, and add them anew.",
+                    f"{self._path} is damaged, so no bundle is active.",
+                    hint="Move it away, and add the bundles again.",
                 ) from None
             return []
 
@@ -182,7 +182,7 @@ def _bundle(entry: Any) -> Bundle:
     """A record. Raises ``ValueError`` or ``TypeError`` for one that is none."""
     bundle = Bundle(**entry)
     if not NAME.fullmatch(bundle.name) or digest_of(bundle.files) != bundle.digest:
-        raise ValueError("a record is not of these files")
+        raise ValueError("a record does not match the files")
     return bundle
 
 
@@ -190,8 +190,9 @@ def require_name(name: str) -> str:
     """A name that a bundle can have. Raises ``UsageError``."""
     if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise UsageError(
-            f"{ascii(name)[:80]} is no name for a bundle.",
-            hint=f"At most {LONGEST_NAME} small letters, digits and dashes: --name gives another.",
+            f"{ascii(name)[:80]} cannot name a bundle.",
+            hint=f"Use at most {LONGEST_NAME} lower-case letters, digits and dashes: --name "
+            "sets another.",
         )
     return name
 
@@ -228,7 +229,7 @@ def _pinned(root: str, name: str, entry: dict[str, str]) -> Bundle:
         return bundle
     folder = os.path.realpath(os.path.join(root, bundle.address))
     if not folder.startswith(f"{root.rstrip('/')}/"):
-        raise ConfigurationError(f"{ascii(bundle.address)[:80]} lies outside of {root}.")
+        raise ConfigurationError(f"{ascii(bundle.address)[:80]} is outside {root}.")
     return replace(bundle, address=folder)
 
 

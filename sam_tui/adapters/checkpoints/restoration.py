@@ -163,7 +163,7 @@ class Restoration:
         if failed:
             raise CheckpointError(
                 f"{len(failed)} of {len(changes)} files were not restored: {'; '.join(failed[:5])}",
-                hint="The others were. The checkpoint made before holds them as they were.",
+                hint="The others were. The checkpoint made just before has them as they were.",
             )
 
     def run_part(self, changes: Mapping[str, Difference], hunk: int) -> None:
@@ -227,7 +227,7 @@ class Restoration:
         """The file as it is, if it is still what was looked at. Raises ``ToolError``."""
         current = current_of(self._files, where, now)
         if blob_name(current.data) != now.object:
-            raise ToolError(f"{where.argument!a} was changed meanwhile by something else")
+            raise ToolError(f"{where.argument!a} was changed in the meantime by something else")
         return current
 
     def _remove_empty(self, paths: Sequence[str]) -> None:

@@ -141,8 +141,9 @@ class GitCheckpoints:
             where = f"{self._data}/{FOLDER}"
             raise CheckpointError(
                 f"{where} cannot be used: {error.strerror}.",
-                hint="Checkpoints need a folder that can be written, also to be looked at: make"
-                f" {self._data} writable for you, or copy it and name the copy with --data-dir.",
+                hint="Checkpoints need a writable folder, even for reading: make "
+                f"{self._data} writable for you, or copy it and name the copy with "
+                "--data-dir.",
             ) from error
 
     def _parts(self) -> tuple[GitStore, WorkspaceFiles, Timeline]:
@@ -152,7 +153,7 @@ class GitCheckpoints:
                 raise CheckpointError(
                     "git is not on the search path: no checkpoints are made, and /rewind restores"
                     " no files.",
-                    hint="Install git; /undo still takes single edits back.",
+                    hint="Install git; /undo still reverts single edits.",
                 )
             name = hashlib.sha256(os.fsencode(self._workspace)).hexdigest()[:24]
             store = GitStore(program, Path(self._data, FOLDER, name), self._workspace)
@@ -241,7 +242,7 @@ class GitCheckpoints:
             if moved := sorted(path for path in paths if path in since):
                 raise CheckpointError(
                     f"{moved[0]!a} was changed while you looked; nothing was restored.",
-                    hint="Look at what would be restored once more.",
+                    hint="Look at the changes again.",
                 )
             call = replace(
                 plan.checkpoint.made_by,

@@ -130,7 +130,7 @@ class Timeline:
             except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
                 raise CheckpointError(
                     f"There is no checkpoint {number}.",
-                    hint="“sam-tui checkpoints list” names those that there are.",
+                    hint="“sam-tui checkpoints list” lists them.",
                 ) from error
         return self._read[number]
 

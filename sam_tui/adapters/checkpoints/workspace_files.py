@@ -67,7 +67,7 @@ class _TooMany(CheckpointError):
         """Whether something says what to ignore."""
         super().__init__(
             f"The workspace has over {limit:,} files: no checkpoints are made.",
-            hint="Begin in a smaller folder, or have .gitignore name what is generated.",
+            hint="Start in a smaller folder, or list generated files in .gitignore.",
         )
 
 
@@ -260,7 +260,7 @@ class WorkspaceFiles:
             if any(path.startswith(folder) for folder in self._data):
                 continue
             if b".git" in path.lower().split(b"/"):
-                self._omitted[path] = "a name that git keeps for itself"
+                self._omitted[path] = "a name that git reserves"
                 continue
             try:
                 status = os.lstat(os.path.join(self._root, path)) if reachable[above] else None
@@ -291,7 +291,7 @@ class WorkspaceFiles:
         if stat.S_ISLNK(status.st_mode):
             return ""
         if not stat.S_ISREG(status.st_mode):
-            return "no regular file"
+            return "not a regular file"
         if status.st_size > self._limits.file:
             return f"larger than {self._limits.file // 1_000_000} MB"
         if not os.access(os.path.join(self._root, path), os.R_OK):

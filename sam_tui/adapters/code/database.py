@@ -100,7 +100,7 @@ class SqliteFile:
             if self._disposable and not isinstance(error, sqlite3.OperationalError):
                 self.forget()
                 raise StorageError(
-                    f"{self.path} was damaged ({error}) and is begun anew.", hint="Try again."
+                    f"{self.path} was damaged ({error}) and is built again.", hint="Try again."
                 ) from error
             raise StorageError(
                 f"{self.path} cannot be used: {error}.",

@@ -94,7 +94,7 @@ class SqliteJournal:
         if entry_found is None:
             raise ToolError(
                 f"There is no edit {entry} to undo in this conversation.",
-                hint="It was undone already, or gave way to newer ones.",
+                hint="It was undone already, or newer ones replaced it.",
             )
         rows = self._database.query(
             "SELECT kind, real, root, target, target_root, before, mode, after FROM steps"
@@ -125,7 +125,7 @@ class SqliteJournal:
 
     def _as_left(self, where: Location, after: str) -> Snapshot:
         conflict = ToolError(
-            f"{where.display_path} is not as the edit left it; undoing would lose what came after.",
+            f"{where.display_path} changed after the edit; undoing it would lose the later change.",
             hint="Undo later edits of it first, or change it by hand.",
         )
         if self._files.stat(where) is None:

@@ -97,7 +97,7 @@ def sized(count: int) -> str:
 def _known(format_: str) -> str:
     if format_ == "ole":
         raise ToolError(
-            "This is an Office file that is encrypted, or of the time before 2007 (.doc, .xls, .ppt).",
+            "This is an Office file that is encrypted, or older than 2007 (.doc, .xls, .ppt).",
             hint="Save it without a password as docx, xlsx or pptx.",
         )
     return format_
@@ -160,4 +160,4 @@ def _by_look(head: bytes, media_type: str) -> str:
 
 
 def _not_text(what: str, data: bytes) -> ToolError:
-    return ToolError(f"This is {what} of {sized(len(data))}, which holds no text to read.")
+    return ToolError(f"This is {what} of {sized(len(data))}, which contains no text.")

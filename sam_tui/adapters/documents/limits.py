@@ -45,7 +45,7 @@ def understood(what: str, *further: type[Exception]) -> AbstractContextManager[N
 
 def writable(what: str, *further: type[Exception]) -> AbstractContextManager[None]:
     """Turn what a writer raises on content it cannot place into a ``ToolError``."""
-    hint = "Leave out what is unusual (very wide tables, very long words), or use markdown."
+    hint = "Leave out unusual content (very wide tables, very long words), or use markdown."
     return _explained(f"The content cannot be written as {what}", hint, further)
 
 

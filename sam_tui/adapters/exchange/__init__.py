@@ -39,7 +39,7 @@ class LocalConversationFiles:
         imported = None if document is None else adopted(document, self._redact)
         if imported is None or all(entry.message.kind == "reminder" for entry in imported.entries):
             raise UsageError(
-                "This is no conversation that can be read.",
+                "This is not a conversation that can be read.",
                 hint="Give it a file of “sam-tui sessions export --format json”, a session file of"
                 " Claude Code (~/.claude/projects/…/….jsonl) or one of Codex"
                 " (~/.codex/sessions/…/rollout-….jsonl).",

@@ -51,7 +51,7 @@ def database_url(environment: Mapping[str, str], data_dir: str) -> str:
     scheme = named.partition("://")[0]
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg", "sqlite"):
         raise ConfigurationError(
-            f"{URL_VARIABLE} names a database of the kind {scheme[:40]!r}.",
+            f"{URL_VARIABLE} names a database of the unsupported kind {scheme[:40]!r}.",
             hint="It is postgresql://USER:PASSWORD@HOST/NAME or sqlite:////FILE.",
         )
     return named.replace("postgres://", "postgresql://", 1)
@@ -78,7 +78,7 @@ def load() -> Any:
     from dbos import _serialization  # pyright: ignore[reportPrivateUsage]
 
     def refuse(serialized_data: str) -> Any:
-        raise UntrustedMessage("A row of the queue holds a pickle, which would run code.")
+        raise UntrustedMessage("A row of the queue contains a pickle, which would run code.")
 
     # A row says how it is written: whoever can write one could have any process here unpickle it.
     cast("Any", _serialization.DBOSDefaultSerializer).deserialize = refuse
@@ -146,7 +146,7 @@ class QueueDatabase:
         except Exception as error:
             raise QueueUnavailable(
                 f"The database of the queues cannot be used: {type(error).__name__}.",
-                hint=f"Look at {URL_VARIABLE}, and whether the server runs.",
+                hint=f"Check {URL_VARIABLE}, and whether the server runs.",
             ) from error
 
     def close(self) -> None:

@@ -231,7 +231,10 @@ class Driver:
         if record.returns > MOST_RETURNS:
             await _threaded(queue.cancel, [work.id])
             del self._flying[work.id]
-            record.state, record.error = "failed", f"{record.returns} workers ended over it."
+            record.state, record.error = (
+                "failed",
+                (f"{record.returns} workers ended while they worked on it."),
+            )
             self._ended(record)
             return
         self.fleet.save(record)
@@ -305,7 +308,7 @@ def _checked(result: SubTaskResult) -> tuple[HeadlessResult, str]:
         try:
             data = HeadlessResult.model_validate(result.result_data)
         except ValidationError as error:
-            why = f"The result is not of the form: {error.errors()[0]['msg']}"
+            why = f"The result has the wrong form: {error.errors()[0]['msg']}"
     if result.status == "COMPLETED" and result.worker_agent_role != FLEET_ROLE:
         why = f"A worker of another role answered: {result.worker_agent_role}."
     return data, why

@@ -74,7 +74,7 @@ class HeadlessRuns:
         try:
             wish = HeadlessInput.model_validate(task.sub_task_input)
         except ValidationError as error:
-            raise UntrustedMessage(f"The input of a task is not of the form: {error}.") from None
+            raise UntrustedMessage(f"The input of a task has the wrong form: {error}.") from None
         if wish.model and wish.model not in self.allowance.models:
             raise UntrustedMessage(
                 f"This worker does not let tasks use {wish.model}.",
@@ -212,7 +212,7 @@ class _Child:
             if now >= beat:
                 beat = now + BEAT_SECONDS
                 if not self._beat(line):
-                    self.why = "It was cancelled, or given to another worker."
+                    self.why = "It was cancelled, or moved to another worker."
                     return "lost"
             line.settimeout(max(0.01, min(beat, ends) - time.monotonic()))
             try:

@@ -155,7 +155,7 @@ class Seal:
             return model.model_validate_json(body)
         except ValidationError as error:
             raise UntrustedMessage(
-                f"A {kind} is not of the form: {error.errors()[0]['msg']}."
+                f"A {kind} has the wrong form: {error.errors()[0]['msg']}."
             ) from None
 
     def _mark(self, kind: str, body: str) -> str:

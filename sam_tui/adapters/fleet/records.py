@@ -32,7 +32,7 @@ State = Literal["waiting", "queued", "applying", "done", "conflict", "failed", "
 class FleetBusy(SamError):
     """Another process drives this fleet."""
 
-    title = "The fleet is being driven"
+    title = "The fleet is running"
 
 
 class TaskRecord(BaseModel):
@@ -145,7 +145,7 @@ class FleetFolder:
         """Hold the lock of the driving process. Raises ``FleetBusy`` if another process holds it."""
         with _locked(self.path / "lock") as mine:
             if not mine:
-                raise FleetBusy(f"Another process drives the fleet {self.settings.id}.")
+                raise FleetBusy(f"Another process runs the fleet {self.settings.id}.")
             yield
 
     def status(self) -> FleetStatus:

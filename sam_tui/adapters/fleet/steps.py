@@ -98,7 +98,7 @@ class StepQueues:
             data = StepData.model_validate(result.result_data)
         except ValidationError as error:
             what = error.errors()[0]["msg"]
-            raise ToolError(f"The worker's result is not of the form: {what}.") from None
+            raise ToolError(f"The worker's result has the wrong form: {what}.") from None
         return ToolResult(data.text, data=data.data)
 
     async def _home(
@@ -131,10 +131,10 @@ class StepQueues:
                 questions.follow(() if lost or work.state != "running" else work.asks, work.worker)
                 returns += lost
                 if returns > MOST_RETURNS:
-                    raise ToolError(f"{returns} workers ended over it.")
+                    raise ToolError(f"{returns} workers ended while they worked on it.")
                 if lost:
                     self.leases.forget(work.id)
-                    questions.context.emit("Its worker is gone: given to another.\n")
+                    questions.context.emit("Its worker is gone: another one takes it.\n")
                     role = message.assigned_agent_role
                     await asyncio.to_thread(queue.give_back, message.id, role)
             await asyncio.sleep(TICK_SECONDS)
@@ -263,7 +263,7 @@ class StepRuns:
         finally:
             del self._holds[hold]
         if executed is None:
-            why = "It was cancelled, or given to another worker."
+            why = "It was cancelled, or moved to another worker."
             return failure(task.parent_task_id, task.sub_task_id, role, why)
         text, ok = executed.finished.text[:MOST_ANSWER], executed.finished.ok
         return SubTaskResult(

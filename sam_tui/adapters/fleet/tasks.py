@@ -74,7 +74,7 @@ def rates_of(texts: Sequence[str]) -> Mapping[str, Rate]:
         match = _RATE.fullmatch(text)
         if match is None or not (match["at_once"] or match["per_minute"]):
             raise ConfigurationError(
-                f"{text!r} is no limit.", hint="It is MODEL=AT_ONCE/PER_MINUTE."
+                f"{text!r} is not a limit.", hint="It is MODEL=AT_ONCE/PER_MINUTE."
             )
         rates[match["model"]] = Rate(int(match["at_once"] or 0), float(match["per_minute"] or 0))
     return rates
@@ -103,17 +103,18 @@ def read_tasks(path: str) -> list[FleetTask]:
             continue
         name = task.id or f"task-{len(tasks) + 1}"
         if name in seen:
-            faults.append(f"line {number}: the id {name} is there twice")
+            faults.append(f"line {number}: the id {name} appears twice")
         seen.add(name)
         tasks.append(task.model_copy(update={"id": name}))
     if len(tasks) > MOST_TASKS:
         faults.append(f"a fleet has at most {MOST_TASKS} tasks")
     if faults or not tasks:
         more = f"\nand {len(faults) - _SHOWN_FAULTS} more" if len(faults) > _SHOWN_FAULTS else ""
-        listed = "\n".join(faults[:_SHOWN_FAULTS]) or "It holds no task."
+        listed = "\n".join(faults[:_SHOWN_FAULTS]) or "It contains no task."
         raise ConfigurationError(
-            f"{path} is no list of tasks:\n{listed}{more}",
-            hint='A line is {"prompt": "…"}; docs/fleet.md has what else it may hold.',
+            f"{path} is not a list of tasks:\n{listed}{more}",
+            hint='Each line is an object such as {"prompt": "…"}; docs/fleet.md lists the '
+            "other keys.",
         )
     return tasks
 

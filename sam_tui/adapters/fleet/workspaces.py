@@ -28,7 +28,7 @@ _LINKS = re.compile(
 class WorkspaceTravel(SamError):
     """A workspace cannot be sent, opened, or brought home."""
 
-    title = "The workspace does not travel"
+    title = "The workspace cannot be sent to a worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,9 @@ class TaskFolder:
         )
         text = _git(*at, "diff", *options, self.commit, folder=self.path, extra=extra)
         if len(text) > MOST_PATCH:
-            raise WorkspaceTravel(f"The patch has {len(text)} bytes; {MOST_PATCH} may travel.")
+            raise WorkspaceTravel(
+                f"The patch has {len(text)} bytes; at most {MOST_PATCH} can be sent."
+            )
         return text.decode("utf-8", "surrogateescape")
 
 
@@ -129,7 +131,7 @@ def refused_in(patch: str) -> str:
     try:
         patch.encode()
     except UnicodeEncodeError:
-        return "It holds bytes that are no UTF-8."
+        return "It contains bytes that are not UTF-8."
     return ""
 
 
@@ -150,7 +152,7 @@ def _checked_out(repository: Path, commit: str, folder: Path) -> TaskFolder:
     """A clone of its own for the task: it may use git there, and shares no file with ours."""
     object_id = _git("--git-dir", str(repository), "rev-parse", "--verify", f"{commit}^{{commit}}")
     if object_id.decode().strip() != commit:
-        raise WorkspaceTravel("The bundle does not hold the commit that the task names.")
+        raise WorkspaceTravel("The bundle does not contain the commit that the task names.")
     path = folder / "workspace"
     at = ("--git-dir", str(repository))
     _git(*at, "update-ref", _REF, commit)

@@ -56,7 +56,7 @@ def read_answer(hook: Hook, result: CommandResult) -> HookAnswer:
         data = json.loads(text)
     except (ValueError, RecursionError):
         cut = " (it is too long)" if result.dropped else ""
-        return _with(answer, warning=f"wrote what begins like JSON and is none{cut}")
+        return _with(answer, warning=f"wrote text that looks like JSON but is invalid{cut}")
     return _said(answer, cast("dict[str, object]", data))
 
 
@@ -105,7 +105,7 @@ def _decision(
 def _word(hook: Hook, data: dict[str, object], specific: dict[str, object]) -> tuple[HookWord, str]:
     """The decision and its reason. One about a call may be said in either of two ways."""
     if "updatedInput" in specific and _updated(hook, specific) is None:
-        return "deny", "its updatedInput is not the input of a call"
+        return "deny", "its updatedInput is not a valid input"
     decision, reason = _decision(hook, data, specific)
     if decision is None:
         return "", reason
@@ -114,7 +114,7 @@ def _word(hook: Hook, data: dict[str, object], specific: dict[str, object]) -> t
     except TypeError:
         word = "deny"
     if word == "deny" and decision not in ("block", "deny"):
-        return word, f"it decided {str(decision)[:60]!r}, which is no decision"
+        return word, f"it decided {str(decision)[:60]!r}, which is not a decision"
     return word, reason or (_SILENT if word == "deny" else "")
 
 
@@ -141,7 +141,7 @@ BUNDLE_FILE = "hooks/hooks.json"
 LARGEST = 262_144
 """Bytes of a hooks file."""
 UNTRUSTED = "the folder is not trusted as it is now: see sam-tui trust --show"
-_CHANGED = "is not what was trusted, so its hooks do not run: remove it, or add it anew"
+_CHANGED = "changed since it was trusted, so its hooks do not run: remove it, or add it again"
 
 
 @dataclass(slots=True)
@@ -335,7 +335,7 @@ class FileHooks:
             self._refresh(file)
         except ConfigurationError as error:
             file.signature = signature_of(file.path)
-            self._problems.append(f"{error.explain()} What was read of it before goes on.")
+            self._problems.append(f"{error.explain()} Its previous content stays active.")
 
     def _refresh(self, file: _File) -> None:
         before = signature_of(file.path)

@@ -90,7 +90,7 @@ class _Reader:
     def _hook(self, event: HookEvent, data: object, matcher: str, path: str) -> None:
         entry = self._object(data, path, ("type", "command", "timeout"))
         if (kind := entry.get("type")) != "command":
-            raise self._fault(f"{path}.type", f"{kind!r} is no kind of hook", "Use “command”.")
+            raise self._fault(f"{path}.type", f"{kind!r} is not a kind of hook", "Use “command”.")
         command = entry.get("command")
         if not isinstance(command, str) or not command.strip() or "\0" in command:
             raise self._fault(f"{path}.command", "must be a shell command", "Write it as text.")
@@ -100,7 +100,7 @@ class _Reader:
         if not 0 < timeout <= LONGEST_TIMEOUT:
             hint = f"Between 0 and {LONGEST_TIMEOUT:g}."
             self._leave(
-                self._fault(f"{path}.timeout", f"{timeout} is no number of seconds here", hint)
+                self._fault(f"{path}.timeout", f"{timeout} is not a number of seconds here", hint)
             )
             timeout = LONGEST_TIMEOUT
         at = f"{self._path}: {path}"
@@ -114,7 +114,7 @@ class _Reader:
         if value in ("", "*"):
             return ""
         if event not in MATCHED:
-            self._leave(self._fault(path, f"{event} has nothing to match", "Leave it out."))
+            self._leave(self._fault(path, f"{event} takes no matcher", "Leave it out."))
             return ""
         try:
             re.compile(value)

@@ -52,15 +52,15 @@ def size_for(order: ImageOrder, model: str) -> Size | None:
 def _exact(order: ImageOrder, model: str, fixed: tuple[Size, ...] | None) -> Size:
     size = order.width, order.height
     if not all(size):
-        raise ToolError("width and height go together.", hint="Give both, or aspect_ratio.")
+        raise ToolError("Set width and height together.", hint="Give both, or aspect_ratio.")
     if order.aspect_ratio is not None:
         raise ToolError("width and height or aspect_ratio, not both.")
     if fixed is not None and size not in fixed:
         sizes = ", ".join(f"{w}x{h}" for w, h in fixed)
-        raise ToolError(f"{model} does not make {size[0]}x{size[1]}.", hint=f"It makes {sizes}.")
+        raise ToolError(f"{model} does not make {size[0]}x{size[1]}.", hint=f"It supports {sizes}.")
     if any(side % 8 or not 64 <= side <= _MOST for side in size):
         raise ToolError(
-            f"{size[0]}x{size[1]} is no size of an image here.",
+            f"{size[0]}x{size[1]} is not a valid image size.",
             hint=f"Sides are multiples of 8 from 64 to {_MOST}.",
         )
     return size

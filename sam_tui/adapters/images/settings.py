@@ -49,7 +49,9 @@ def image_settings(environ: Mapping[str, str]) -> ImageSettings | None:
         return None
     base = base or OPENAI
     if not _is_address(base):
-        raise ConfigurationError(f"{BASE} is no address.", hint="Such as http://127.0.0.1:8080/v1.")
+        raise ConfigurationError(
+            f"{BASE} is not an address.", hint="Such as http://127.0.0.1:8080/v1."
+        )
     official = base == OPENAI
     key = environ.get(KEY, "").strip() or (environ.get("OPENAI_API_KEY", "") if official else "")
     return ImageSettings(base, model or ("gpt-image-1" if official else ""), key.strip())

@@ -86,7 +86,9 @@ def with_tidy_address(wish: Wish) -> Wish:
 def _tidied(wish: Wish) -> Wish:
     wish = with_tidy_address(wish)
     if not wish.model:
-        raise UsageError("No model was named.", hint="Give one as --model, such as ollama/qwen3.")
+        raise UsageError(
+            "No model was named.", hint="Choose one with --model, such as ollama/qwen3."
+        )
     return wish
 
 
@@ -195,7 +197,7 @@ def _base(wish: Wish, meant: Provider | None, environment: Mapping[str, str]) ->
     if provider is None:
         raise UsageError(
             f"There is no known address for the model {wish.model!r}.",
-            hint="Give the server's address as --api-base, or use --provider litellm.",
+            hint="Set the server's address with --api-base, or use --provider litellm.",
         )
     return provider.base, False
 
@@ -213,7 +215,7 @@ def _keyless(where: str, variable: str) -> ModelAuthError:
     alternative = f" or {OWN_KEY}" if variable != OWN_KEY else ""
     return ModelAuthError(
         f"There is no key for {where}: {variable} is not set.",
-        hint=f"Set {variable}{alternative}, or give --api-key (any word where the server wants none).",
+        hint=f"Set {variable}{alternative}, or pass --api-key (any word if the server needs none).",
     )
 
 

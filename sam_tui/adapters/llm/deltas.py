@@ -226,7 +226,7 @@ def read_finish(reason: str, where: str, *, started: bool) -> list[Delta]:
     """What a finish reason says of the answer. Raises ``ModelRejected`` where it was withheld."""
     if reason.lower() in _WITHHELD:
         what = "the rest of the answer" if started else "the answer"
-        raise ModelRejected(f"{where} withheld {what}: its content filter stepped in.")
+        raise ModelRejected(f"{where} withheld {what} because of its content filter.")
     return [TruncatedDelta()] if reason.lower() in _TRUNCATED else []
 
 

@@ -149,7 +149,7 @@ class DirectModel:
             kind = ModelCut if started else ModelUnavailable
             return kind(
                 f"{where} was silent for {timeout:g} s.",
-                hint="Give it longer with --request-timeout.",
+                hint="Allow more time with --request-timeout.",
             )
         if started:
             return ModelCut(f"The connection to {where} broke in the middle of the answer.")

@@ -46,7 +46,7 @@ class Endpoint:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(
                 f"{self.base!r} is not an address of a model's server.",
-                hint="Give one such as http://127.0.0.1:11434/v1 as --api-base.",
+                hint="Pass one such as http://127.0.0.1:11434/v1 with --api-base.",
             )
         if not all("!" <= c <= "~" for c in self.key):
             # Caught here, because the HTTP library would show the header, and the key in it.

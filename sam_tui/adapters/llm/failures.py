@@ -196,8 +196,8 @@ def unreachable(error: BaseException, source: FailureSource) -> ModelError:
         hint = "Point SSL_CERT_FILE at the certificates of your network, if it has its own."
         return ModelRejected(f"The certificate of {where} is not trusted.", hint=hint)
     if any(isinstance(c, ssl.SSLError) for c in causes):
-        hint = "If the server has no https, give its address with http://."
-        return ModelRejected(f"No secure connection to {where} came about.", hint=hint)
+        hint = "If the server has no https, write its address with http://."
+        return ModelRejected(f"A secure connection to {where} could not be made.", hint=hint)
     hint = "Start the server, or check --api-base." if source.local else check
     return ModelUnavailable(f"Nothing answers at {where}.", hint=hint)
 
@@ -262,7 +262,7 @@ def _by_words(status: int | None, text: str) -> type[ModelError]:
 _WORDS: Mapping[type[ModelError], tuple[str, str]] = {
     ModelAuthError: (
         "{where} did not accept the key",
-        "Set {variable}, or give --api-key.",
+        "Set {variable}, or pass --api-key.",
     ),
     ModelNotFound: (
         "{where} has no model {model}",
@@ -270,8 +270,8 @@ _WORDS: Mapping[type[ModelError], tuple[str, str]] = {
     ),
     ContextExceeded: (
         "The request is too long for {model}",
-        "Send the message shorter, in parts or with less attached (/rewind takes this one back), or"
-        " choose a model that takes more.",
+        "Send a shorter message, several parts or fewer attachments (/rewind undoes this "
+        "one), or choose a model with a longer context.",
     ),
     ModelLimited: (
         "{where} limits requests",
@@ -301,12 +301,12 @@ def _words(
         words = text.format(where=where, model=source.model)
         return words + code, hint.format(variable=variable)
     if refusal.status == 402 or _QUOTA.search(f"{refusal.code} {refusal.message}"):
-        return f"{where} wants to be paid first{code}", "Check the account's credit and limits."
+        return f"{where} requires payment{code}", "Check the account's credit and limits."
     if _NO_TOOLS.search(refusal.message):
-        hint = "Choose a model that calls tools, or offer this one none: --tools ''."
+        hint = "Choose a model that supports tools, or offer this one none: --tools ''."
         return f"{where} offers no tools with {source.model}{code}", hint
     if refusal.status is not None and 300 <= refusal.status < 400:
-        return f"{where} redirects elsewhere{code}", "Give the final address as --api-base."
+        return f"{where} redirects elsewhere{code}", "Pass the final address with --api-base."
     return f"{where} refused the request{code}", ""
 
 

@@ -38,8 +38,10 @@ class LiteLLMFailures:
     def error_of(
         self, litellm: Any, error: Exception, wire: LiteLLMWire, *, started: bool
     ) -> ModelError:
-        """One of our errors for whatever litellm raised: by the response, since litellm's own class,
-        status and words are not reliable."""
+        """The ``ModelError`` for an exception of litellm.
+
+        It is chosen by the response, because litellm's own class, status and words are not reliable.
+        """
         if isinstance(error, ModelError):
             return error
         names = litellm.exceptions
@@ -52,7 +54,7 @@ class LiteLLMFailures:
         if isinstance(error, TimeoutError) or _timed_out(litellm, error):
             kind = ModelCut if started else ModelUnavailable
             text = f"{source.where} was silent for {self.timeout:g} s."
-            return kind(text, hint="Give it longer with --request-timeout.")
+            return kind(text, hint="Allow more time with --request-timeout.")
         if isinstance(error, names.MidStreamFallbackError):
             return self._broken_off(error, message)
         if wire.unanswered:
@@ -63,7 +65,9 @@ class LiteLLMFailures:
         """The error for an answer that stopped in the middle."""
         where = self.source.where
         if _INTERNAL.search(message):
-            return ModelCut(f"{where} sent something in the middle of the answer that is none.")
+            return ModelCut(
+                f"{where} sent something in the middle of the answer that does not belong to it."
+            )
         if _network_error(error):
             return ModelCut(f"The connection to {where} broke in the middle of the answer.")
         return ModelCut(f"{where} broke off the answer: {self.source.clean(message)}")

@@ -273,7 +273,8 @@ class LiteLLMModel:
         except litellm.exceptions.BadRequestError as error:
             raise ModelNotFound(
                 f"No provider is known for the model {self._model!r}.",
-                hint="Write provider/model, such as anthropic/claude-sonnet-4-5, or give --api-base.",
+                hint="Write provider/model, such as anthropic/claude-sonnet-4-5, or pass "
+                "--api-base.",
             ) from error
 
     def _arguments(self, litellm: Any, request: ModelRequest) -> dict[str, Any]:

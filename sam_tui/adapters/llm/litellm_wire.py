@@ -176,7 +176,7 @@ class LiteLLMWire:
         if response.has_redirect_location:
             self.error = ModelRejected(
                 f"{self._where} redirects elsewhere ({status}).",
-                hint="Give the final address as --api-base.",
+                hint="Pass the final address with --api-base.",
             )
             raise self.error
         if not response.is_success:
@@ -222,7 +222,8 @@ class LiteLLMWire:
         self.fields_only = self.fields_only and may_begin_events(lines)
         if self.fields_only and any(map(_broken, lines.splitlines())):
             raise ModelCut(
-                f"{self._where} sent something in the middle of the answer that is none."
+                f"{self._where} sent something in the middle of the answer that does not "
+                "belong to it."
             )
         for event in _notable(lines):
             if event.get("type") == "message_delta":

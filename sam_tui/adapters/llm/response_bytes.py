@@ -218,9 +218,9 @@ _EMPTY = re.compile(rb"\n(?:\r?\n){2,}")
 
 
 class EventLines:
-    """Takes the whole lines of an event stream, leaves out those that say nothing, and counts the rest.
+    """Reads complete lines of an event stream: drops comments and repeated empty lines, counts the rest.
 
-    A comment, or one more empty line, costs the server a byte or two and a slow reader much.
+    A dropped line costs a server only a byte or two, but would cost a slow reader much more.
     """
 
     def __init__(self, limits: AnswerLimits, where: str) -> None:
@@ -246,7 +246,8 @@ def require_plain(headers: Mapping[str, str], where: str) -> None:
     if coding not in ("", "identity"):
         raise ModelRejected(
             f"{where} answered with compressed data that nobody asked for ({coding[:20]}).",
-            hint="Have the server, or the proxy before it, leave event streams as they are.",
+            hint="Configure the server, or the proxy before it, to send event streams "
+            "uncompressed.",
         )
 
 

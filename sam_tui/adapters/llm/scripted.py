@@ -134,7 +134,7 @@ class ScriptedModel:
                 return
             await asyncio.sleep(_LOOK)
         awaited = condition.file or repr(condition.contains)
-        text = f"The script waited {condition.timeout:g} s for {awaited} in vain."
+        text = f"The script waited {condition.timeout:g} s for {awaited}, which did not come."
         raise ModelUnavailable(text)
 
     def _met(self, condition: WaitFor, messages: Sequence[Message]) -> bool:

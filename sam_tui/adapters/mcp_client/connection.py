@@ -158,9 +158,7 @@ class Connection:
     ) -> ToolResult:
         """Call a tool; a server that died is started first. Raises ``ToolError``."""
         if not self._around.believes(self.settings):
-            raise ToolError(
-                f"{self.settings.file}, which names {self.name}, is not trusted any more."
-            )
+            raise ToolError(f"{self.settings.file}, which names {self.name}, is no longer trusted.")
         caller = Caller(context.conversation, context.call)
         self.caller = caller
         self._calls.append(caller)
@@ -175,8 +173,9 @@ class Connection:
                 await self._gone()
                 why = self._error or "its connection broke"
                 raise ToolError(
-                    f"The MCP server {self.name} went away while it worked: {why}.",
-                    hint="Whether the call was carried out is not known. The next one starts it anew.",
+                    f"The MCP server {self.name} ended during the call: {why}.",
+                    hint="Whether the call took effect is not known. The next call starts the "
+                    "server again.",
                 ) from None
         finally:
             self._calls.remove(caller)
@@ -202,8 +201,8 @@ class Connection:
             name = plain(tool, 64)
             if host is not None and not host.approves_all:
                 decision = await host.confirm(
-                    f"the MCP server {self.name} describes {name}, or what it takes, otherwise than"
-                    " when it was allowed: what was allowed does not hold for it",
+                    f"the MCP server {self.name} changed the description or arguments of "
+                    f"{name} since it was allowed: earlier grants do not apply",
                     once=f"use {name} as {self.name} describes it now",
                     rule="changed-tool",
                 )
@@ -241,8 +240,8 @@ class Connection:
             self._starts = [at for at in self._starts if at > since]
             if len(self._starts) >= STARTS:
                 raise ToolError(
-                    f"The MCP server {self.name} was started {len(self._starts)} times within"
-                    f" {WITHIN / 60:g} minutes, and is left alone now: {self._error}."
+                    f"The MCP server {self.name} was started {len(self._starts)} times within "
+                    f"{WITHIN / 60:g} minutes, and is not started again: {self._error}."
                 )
             self.begin()
             await self.settled()

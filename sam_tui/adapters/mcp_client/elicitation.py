@@ -21,7 +21,7 @@ from sam_tui.core.workflow.definitions.schema import value_faults
 MOST_FIELDS, MOST_OPTIONS = 12, 50
 LONGEST_WORDS = 400
 """Characters of a title, a description or an option."""
-_NO_LEAVE = "The server reads the answer; it allows nothing here."
+_NO_LEAVE = "The server reads your answer; it allows nothing here."
 TRIES = 3
 DECLINE = "decline"
 """What a person types, or chooses, to answer nothing."""
@@ -51,7 +51,7 @@ async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) 
     if len(fields) > MOST_FIELDS:
         raise Declined
     if not fields:
-        await _choice(prompt, "It wants a yes or a no, and gets nothing else.", ("accept",), ask)
+        await _choice(prompt, "The server gets only a yes or a no.", ("accept",), ask)
         return {}
     required = schema.get("required")
     needed = (
@@ -68,7 +68,7 @@ async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) 
 async def visit(server: str, message: str, url: str, ask: Asks) -> None:
     """Show a URL that the person is asked to open. Raises ``Declined``."""
     prompt = f"The MCP server {server} asks you to open a page: {_line(message)}"
-    await _choice(prompt, f"{_line(url)}\nNothing is opened for you. Done?", ("done",), ask)
+    await _choice(prompt, f"{_line(url)}\nIt is not opened for you. Done?", ("done",), ask)
 
 
 async def _field(
@@ -117,7 +117,8 @@ async def _text(
             return _typed(field, text)
         except ValueError as why:
             hint = (
-                f"{text[:80]!r} will not do: {why}. {expected}. “{DECLINE}” answers nothing.{more}"
+                f"{text[:80]!r} is not accepted: {why}. {expected}. “{DECLINE}” answers "
+                f"nothing.{more}"
             )
     raise Declined
 
@@ -203,7 +204,7 @@ def _typed(field: Mapping[str, Any], text: str) -> Value:
         case "number":
             value = float(text)
             if not math.isfinite(value):
-                raise ValueError("it is no number")
+                raise ValueError("it is not a number")
         case "array":
             value = _several(field, text)
         case _:
@@ -291,18 +292,20 @@ def request_of(server: str, params: types.CreateMessageRequestParams) -> Samplin
     """A sampling request within bounds. Raises ``ValueError`` for tools, other content than text, and
     more than a person reads."""
     if params.tools or params.tool_choice:
-        raise ValueError("Tools are not offered to servers that have the model answer.")
+        raise ValueError("A request to the model cannot offer tools.")
     if params.max_tokens < 1:
         raise ValueError("maxTokens is at least 1.")
     if not params.messages or len(params.messages) > MOST_MESSAGES:
-        raise ValueError(f"1 to {MOST_MESSAGES} messages are taken.")
+        raise ValueError(f"A request has 1 to {MOST_MESSAGES} messages.")
     stops = params.stop_sequences or []
     if len(stops) > MOST_STOPS or not all(0 < len(stop) <= LONGEST_STOP for stop in stops):
-        raise ValueError(f"{MOST_STOPS} stop sequences of {LONGEST_STOP} characters are taken.")
+        raise ValueError(
+            f"A request has at most {MOST_STOPS} stop sequences of {LONGEST_STOP} characters."
+        )
     texts = [_words(message) for message in params.messages]
     system = params.system_prompt or ""
     if len(system) + sum(map(len, texts)) > MOST_CHARACTERS:
-        raise ValueError(f"{MOST_CHARACTERS:,} characters are taken.")
+        raise ValueError(f"A request has at most {MOST_CHARACTERS:,} characters.")
     return SamplingRequest(
         server,
         tuple(
@@ -320,5 +323,5 @@ def _words(message: types.SamplingMessage) -> str:
     blocks = message.content_as_list
     words = [block.text for block in blocks if block.type == "text"]
     if len(words) != len(blocks) or not "".join(words).strip():
-        raise ValueError("A message holds text, and nothing else is taken.")
+        raise ValueError("Messages can contain text only.")
     return plain("\n".join(words), MOST_CHARACTERS)

@@ -91,7 +91,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
     async def _bounded(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
-            self.fault = "It answers in an encoding that was not asked for."
+            self.fault = "It answered in an encoding that was not requested."
             raise httpx2.RemoteProtocolError(self.fault, request=request)
         self.fault = "" if response.is_success else _said(response, self._server)
         kind = response.headers.get("content-type", "")
@@ -102,7 +102,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
 
 
 def _said(response: httpx2.Response, server: str) -> str:
-    login = f" It wants a login: {login_words(server)}, or set its headers."
+    login = f" It requires a login: {login_words(server)}, or set its headers."
     hint = {401: login, 403: " It refuses this login."}
     words = f"It answered {response.status_code} {response.reason_phrase}.".replace(" .", ".")
     return words + hint.get(response.status_code, "")
@@ -165,7 +165,7 @@ class LoginAddresses:
         """
         scheme = urlsplit(address).scheme
         if scheme not in ("http", "https"):
-            raise OAuthFlowError("The page of the login is no web page")
+            raise OAuthFlowError("The page of the login is not a web page")
         try:
             passage = await self._url_guard.passage(address)
         except ToolError as refusal:
@@ -173,18 +173,18 @@ class LoginAddresses:
         if scheme == "https" or urlsplit(address)[:2] == self._site:
             return
         if any(ipaddress.ip_address(text).is_global for text in passage.addresses):
-            raise OAuthFlowError(f"{passage.host} takes logins without encryption (http)")
+            raise OAuthFlowError(
+                f"{passage.host} would receive the login without encryption (http)"
+            )
 
     async def check_page(self, address: str, context: OAuthContext) -> None:
         """Raises ``OAuthFlowError`` for a page that no browser is to open."""
         metadata = context.oauth_metadata
         if metadata is not None and "S256" not in (metadata.code_challenge_methods_supported or ()):
-            raise OAuthFlowError(
-                "The authorization server does not say that it checks who began a login (PKCE, S256)"
-            )
+            raise OAuthFlowError("The authorization server does not declare PKCE with S256")
         self._pages += 1
         if self._pages > _MOST_PAGES:
-            raise OAuthFlowError("It wants one login after another")
+            raise OAuthFlowError("It asks for one login after another")
         await self.check(address)
 
 

@@ -209,7 +209,7 @@ class Life:
                     await self._stay(client)
                     self._client = None
         except TimeoutError:
-            why = f"it did not come up within {self._settings.start_seconds:g} s"
+            why = f"it did not start within {self._settings.start_seconds:g} s"
         except mcp_session.FAULTS as error:
             why = mcp_session.fault_of(error)
             self._login_refused = mcp_session.refuses_login(error)
@@ -265,7 +265,7 @@ class Life:
             raise ToolError(
                 f"The MCP server {self._settings.name} did not answer within {seconds:g} s, so the"
                 " call was cancelled.",
-                hint="A longer “timeout” (milliseconds) in the file that names it gives it more.",
+                hint="Set a longer “timeout” (milliseconds) in the file that names it.",
             )
         finally:
             for task in (work, late):
@@ -335,7 +335,7 @@ class Life:
         sample = self._handlers.sample
         answer = await self._apart(lambda: sample(sampling))
         if answer is None:
-            raise ToolError(f"{_MOST_WAITING} questions of this server wait already.")
+            raise ToolError(f"{_MOST_WAITING} questions of this server are waiting already.")
         return answer
 
     async def _apart(self, work: Callable[[], Awaitable[Result]]) -> Result | None:

@@ -57,7 +57,7 @@ def fit_entries(message: object) -> None:
         page[key] = list(_fitting(key, page[key], "ttlMs" in page, faults))
     if not isinstance(page.get("nextCursor"), str | None):
         del page["nextCursor"]
-        faults.append(("nextCursor", "it is no text, so what follows is not read"))
+        faults.append(("nextCursor", "it is not text, so the rest is not read"))
     meta = page.get("_meta")
     page["_meta"] = (cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}) | {
         _LEFT_OUT: faults
@@ -85,7 +85,7 @@ def _fitting(
     method, read = _LISTS[key]
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, dict):
-            faults.append((f"(entry {number})", "it is no object"))
+            faults.append((f"(entry {number})", "it is not an object"))
             continue
         fields = cast("dict[str, Any]", entry)
         fitted = _read_fields(fields, read)
@@ -120,7 +120,7 @@ async def listing(ask: Callable[..., Any], key: str) -> Listing[Any]:
         if not page.next_cursor:
             break
         if page.next_cursor in cursors or len(cursors) == MOST_PAGES:
-            faults.append(("nextCursor", f"the list does not end: read were {len(cursors)} pages"))
+            faults.append(("nextCursor", f"the list does not end: {len(cursors)} pages were read"))
             break
         cursors.append(page.next_cursor)
     return Listing(entries[:MOST_LISTED], faults)

@@ -106,12 +106,12 @@ class LoginFile:
     def require_readable(self) -> None:
         """Raises ``OAuthFlowError`` with the reason if a stored login cannot be read now."""
         if self.login.refusal:
-            how = f"Unlock it, or log in anew: {login_words(self._server)}"
+            how = f"Unlock it, or log in again: {login_words(self._server)}"
             raise OAuthFlowError(f"{self.login.refusal}. {how}")
 
     async def demand_login(self, *_: str) -> NoReturn:
         """Raises ``OAuthFlowError`` that says how to log in: nobody is asked amid other work."""
-        raise OAuthFlowError(f"It wants a new login: {login_words(self._server)}")
+        raise OAuthFlowError(f"It requires a new login: {login_words(self._server)}")
 
     def lock(self) -> int:
         """Wait for the lock on refreshing this login; closing the returned descriptor releases it."""
@@ -137,7 +137,7 @@ class LoginFile:
         """Store new tokens. Raises ``OAuthTokenError`` for one that no header can hold."""
         token = tokens.access_token
         if not (token and token.isascii() and token.isprintable()):
-            raise OAuthTokenError("Its access token is none that can be sent")
+            raise OAuthTokenError("Its access token contains characters that cannot be sent")
         lasting = tokens.expires_in
         self.login.tokens = tokens
         if self._context is not None:
@@ -257,7 +257,7 @@ async def callback(port: int) -> AsyncGenerator[Callback]:
                 head = await reads.readuntil(b"\r\n\r\n")
                 target = urlsplit(head.split(b" ", 2)[1].decode("ascii"))
                 ours = head.startswith(b"GET ") and target.path == PATH
-                words = "You can close this page." if ours else "There is nothing here."
+                words = "You can close this page." if ours else "Not found."
                 body = _PAGE.format(words).encode()
                 status = b"200 OK" if ours else b"404 Not Found"
                 writes.write(

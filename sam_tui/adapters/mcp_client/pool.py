@@ -123,7 +123,7 @@ class ServerPool:
         if connection is None or not connection.url:
             raise ToolError(f"There is no server {name} that takes a login.")
         if connection.busy:
-            raise ToolError(f"The server {name} works on a call: log in when it is done.")
+            raise ToolError(f"The server {name} is working on a call: log in when it has finished.")
         around = self._around
         logins = replace(around.logins, browse=browse)
         asking = Connection(connection.settings, replace(around, logins=logins))

@@ -46,7 +46,7 @@ class ServerArguments(Arguments):
         try:
             json.dumps(values, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise ValueError("a text holds half a character, which cannot be sent") from None
+            raise ValueError("a text contains half a character, which cannot be sent") from None
         return {"values": values}
 
     @model_serializer
@@ -205,4 +205,4 @@ def _sent(server: str, arguments: Mapping[str, Any]) -> Diff:
     body = [f"@@ -0,0 +1,{len(visible)} @@", *(f"+{line}" for line in visible)]
     if len(lines) > len(visible):
         body.append(f" ({len(lines) - len(visible)} more lines)")
-    return Diff(f"what {server} is sent", "\n".join(body) + "\n", len(lines), 0)
+    return Diff(f"the request to {server}", "\n".join(body) + "\n", len(lines), 0)

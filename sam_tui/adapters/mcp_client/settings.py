@@ -218,7 +218,9 @@ class SettingsReader:
         url = _text(fields, "url", where)
         headers = self._texts(fields, "headers", where)
         if not all(f"{name}{value}".isprintable() for name, value in headers.items()):
-            raise ConfigurationError(f"{where}.headers hold characters that no header can.")
+            raise ConfigurationError(
+                f"{where}.headers contain characters that headers cannot contain."
+            )
         filled = self._filled(url, f"{where}.url")
         oauth = self._oauth(fields, f"{where}.oauth")
         return replace(common, url=filled, headers=headers, summary=url, oauth=oauth)
@@ -258,7 +260,7 @@ class SettingsReader:
             name, default = match[1], match[2]
             if name in self.withheld:
                 raise ConfigurationError(
-                    f"{where}: {name} is a key of yours that a project's file does not get."
+                    f"{where}: {name} is a key of a provider, which a project's file cannot use."
                 )
             replacement = self.environ.get(name) or default
             if replacement is None:
@@ -355,9 +357,7 @@ def with_server(
     """The text with one more server. Raises ``SamError`` if the result could not be read again."""
     table, servers = _parts(data, path)
     if name in servers and not replace:
-        raise UsageError(
-            f"{path} names a server {name} already.", hint="--force puts this in its place."
-        )
+        raise UsageError(f"{path} already names a server {name}.", hint="--force replaces it.")
     servers[name] = dict(entry)
     text = _toml_or_json(table)
     for server in SettingsReader("user", _Anything()).parse(text.encode(), path):

@@ -28,7 +28,7 @@ MOST_STRAY = 1_000
 
 UNREAD_SECONDS = 60.0
 """How long what it is sent may wait to be read."""
-_UNREAD = "it does not read what it is sent"
+_UNREAD = "it does not read its input"
 _ANSWERED = re.compile(
     rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*([0-9]{1,18})\s*,\s*"(?:result|error)"'
 )
@@ -93,7 +93,7 @@ async def _messages(program: PipedProgram) -> AsyncIterator[SessionMessage]:
         if message is None:
             stray += bool(line.strip())
             if stray > MOST_STRAY:
-                raise NotSpoken("it prints things on standard output that are no messages")
+                raise NotSpoken("it prints text on standard output that is not a message")
             continue
         yield SessionMessage(message)
 

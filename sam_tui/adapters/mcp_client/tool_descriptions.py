@@ -115,9 +115,9 @@ def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
     if tool.fault:
         raise ValueError(plain(tool.fault, LONGEST_WORDS))
     if not tool.name:
-        raise ValueError("a tool has to have one")
+        raise ValueError("a tool needs a name")
     if tool.schema.get("type", "object") != "object":
-        raise ValueError("its arguments are no object")
+        raise ValueError("its arguments are not an object")
     about = plain(tool.about.strip(), LONGEST_ABOUT) or f"A tool of the MCP server {server}."
     schema = _cleaned(tool.schema, words=True)
     if len(_text(schema)) > LARGEST_SCHEMA:
@@ -169,14 +169,14 @@ def _shortened(value: str, key: str) -> str:
 
 def _key(name: str) -> str:
     if "\n" in name:
-        raise ValueError("its schema holds text that is not plain")
+        raise ValueError("its schema contains text that is not plain")
     return _value(name, LONGEST_NAME)
 
 
 def _value(text: str, most: int) -> str:
     """A value that programs read, such as an enumeration's. Raises ``ValueError`` unless it is plain."""
     if plain(text, most) != text:
-        raise ValueError("its schema holds text that is not plain")
+        raise ValueError("its schema contains text that is not plain")
     return text
 
 

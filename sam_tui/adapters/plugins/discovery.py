@@ -160,9 +160,11 @@ def _several(product: object) -> Sequence[object]:
 
 def _checked_tool(product: object, names: set[str]) -> Tool:
     if not isinstance(product, Tool):
-        raise ToolError(f"It gave a {type(product).__name__}, not a Tool.")
+        raise ToolError(f"It returned a {type(product).__name__}, not a Tool.")
     if not product.name.isidentifier() or product.name in names:
-        raise ToolError(f"Its tool cannot be called {product.name!r}: the name is taken or unfit.")
+        raise ToolError(
+            f"Its tool cannot be called {product.name!r}: the name is taken or invalid."
+        )
     parameters_schema(product)
     names.add(product.name)
     return product
@@ -171,5 +173,5 @@ def _checked_tool(product: object, names: set[str]) -> Tool:
 def _checked_reminder(product: object) -> Reminder:
     name = getattr(product, "name", None)
     if not isinstance(name, str) or not name or not callable(getattr(product, "content", None)):
-        raise ToolError(f"It gave a {type(product).__name__}, not a Reminder.")
+        raise ToolError(f"It returned a {type(product).__name__}, not a Reminder.")
     return ContainedReminder(cast("Reminder", product))

@@ -222,8 +222,8 @@ class _Reader:
         if "modes" not in table:
             return PERMISSION_MODES
         if self.layer != "system":
-            hint = "The administrator's file can; “mode” says which one you begin with."
-            raise self._fault("the modes on offer are not yours to say", ("modes",), hint)
+            hint = "Only the administrator's file can; “mode” sets the mode you start with."
+            raise self._fault("your file cannot limit the modes", ("modes",), hint)
         entries = cast("list[object]", table["modes"] if isinstance(table["modes"], list) else [])
         if not entries or any(mode not in PERMISSION_MODES for mode in entries):
             hint = f"Write some of: {', '.join(PERMISSION_MODES)}."
@@ -249,7 +249,7 @@ class _Reader:
         for name in named:
             if not isinstance(name, str) or not _SERVER.fullmatch(name):
                 hint = 'Write host and port: local = ["localhost:3000", "[::1]:8080"].'
-                raise self._fault(f"{name!r} is no server", ("local",), hint)
+                raise self._fault(f"{name!r} is not a server", ("local",), hint)
         return tuple(named)
 
     def _minutes(self, table: Mapping[str, object]) -> float | None:
@@ -288,7 +288,7 @@ class _Reader:
             value = fields.get(key, allowed[0])
             if value not in allowed:
                 hint = f"One of: {', '.join(allowed)}."
-                raise self._fault(f"{value!r} is no {key}", ("rule", index, key), hint)
+                raise self._fault(f"{value!r} is not valid for “{key}”", ("rule", index, key), hint)
         if "effect" not in fields:
             raise self._fault("the rule has no “effect”", ("rule", index), "allow, ask or deny.")
         if not {"operation", "path", "command", "class", "host"} & set(fields):

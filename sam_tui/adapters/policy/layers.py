@@ -43,7 +43,7 @@ SHARED = ("skills", "hooks", "bundles")
 
 @dataclass(frozen=True, slots=True)
 class AppFolders:
-    """Where things are: settings, data, home, the administrator's, as absolute paths."""
+    """Absolute paths of the folders of settings, data, home and the administrator."""
 
     config_dir: str
     data_dir: str
@@ -147,7 +147,7 @@ def _administrators(folder: str, home: str) -> PolicyFile:
     for checked in (folder, path):
         if os.path.exists(checked) and os.stat(checked).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise ConfigurationError(
-                f"{checked} can be written by others than its owner, so it says nothing for sure.",
+                f"Users other than the owner can write {checked}, so it cannot be relied on.",
                 hint=f"As the administrator: chmod go-w {shlex.quote(checked)}",
             )
     return load_policy(path, "system", root="/", home=home)

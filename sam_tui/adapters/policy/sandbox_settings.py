@@ -53,7 +53,7 @@ def read_limits(table: Mapping[str, object], fault: Fault) -> Mapping[str, int]:
     limits: dict[str, int] = {}
     for name, value in cast("dict[str, object]", settings).items():
         if name not in _LEAST:
-            raise fault(f"{name!r} is no limit", (USAGE, name), f"Known: {', '.join(_LEAST)}.")
+            raise fault(f"{name!r} is not a limit", (USAGE, name), f"Known: {', '.join(_LEAST)}.")
         number = _number(name, value)
         if number is None or number < _LEAST[name]:
             form = 'a size such as "8G"' if name in _SIZES else "a whole number"
@@ -71,7 +71,7 @@ def _number(name: str, value: object) -> int | None:
 
 
 def tightened(user: Mapping[str, int], project: Mapping[str, int]) -> CommandLimits:
-    """The person's limits, or the usual ones; those of a project count where they are lower."""
+    """The limits of the person or the defaults, each lowered to the project's if that is lower."""
     limits = CommandLimits(**user)
     lower = {name: value for name, value in project.items() if value < getattr(limits, name)}
     return CommandLimits(**{**user, **lower})
@@ -165,7 +165,7 @@ def _caches(table: Mapping[str, object], layer: Layer, fault: Fault) -> tuple[st
     names: list[str] = []
     for name in cast("list[object]", entries) if isinstance(entries, list) else [entries]:
         if not isinstance(name, str) or name not in CACHES:
-            raise fault(f"{name!r} is no cache", ("caches",), f"Known: {', '.join(CACHES)}.")
+            raise fault(f"{name!r} is not a cache", ("caches",), f"Known: {', '.join(CACHES)}.")
         names.append(name)
     return tuple(names)
 
@@ -185,7 +185,7 @@ def _passed(table: Mapping[str, object], layer: Layer, fault: Fault) -> tuple[st
             raise fault(f"unknown key “{key}”", ("environment", key), hint)
 
     def no_name(value: object) -> Exception:
-        return fault(f"{value!r} is no name of a variable", ("environment", "pass"), hint)
+        return fault(f"{value!r} cannot be the name of a variable", ("environment", "pass"), hint)
 
     names = entries.get("pass", [])
     if not isinstance(names, list):
@@ -203,9 +203,9 @@ def _hosts(table: Mapping[str, object], fault: Fault) -> tuple[str, ...] | None:
     for name in cast("list[object]", entries) if isinstance(entries, list) else [entries]:
         hint = 'Write names and addresses: hosts = ["example.org", "*.example.org", "10.0.0.1:80"].'
         if not isinstance(name, str) or not isinstance(entries, list):
-            raise fault(f"{name!r} is no host in a list", ("hosts",), hint)
+            raise fault(f"{name!r} cannot stand in a list of hosts", ("hosts",), hint)
         if name.strip() == ANY:
-            raise fault("a list that names every host is none", ("hosts",), 'network = "on".')
+            raise fault("a list cannot contain every host", ("hosts",), 'network = "on".')
         try:
             HostEntry.of(name)
         except ValueError as error:
@@ -255,7 +255,8 @@ def held_to(
     ):
         if minimum and flag and order.index(flag) < order.index(minimum):
             raise ConfigurationError(
-                f"{source} does not allow --{name} {flag}.", hint=f"At least {minimum!r} holds."
+                f"{source} does not allow --{name} {flag}.",
+                hint=f"The weakest setting allowed is {minimum!r}.",
             )
         names[name] = max((v for v in (minimum, value) if v), key=order.index, default=None)
     lists = () if least.hosts is None or least.network != "hosts" else (least.hosts,)

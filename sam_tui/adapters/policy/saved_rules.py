@@ -193,7 +193,7 @@ class SavedRules:
             blocks = rule_blocks(text)
             if len(blocks) != len(ids):
                 raise ConfigurationError(
-                    f"{self.path} is written in a way that cannot be edited.",
+                    f"{self.path} has a form that cannot be edited automatically.",
                     hint=f"Remove the rule {identifier} by hand.",
                 )
             start, end = blocks[ids.index(identifier)]
@@ -238,7 +238,7 @@ def _quoted(value: str) -> str:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise ConfigurationError("A name that is not UTF-8 cannot be kept.") from None
+        raise ConfigurationError("A name that is not UTF-8 cannot be stored.") from None
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

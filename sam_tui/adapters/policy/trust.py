@@ -35,7 +35,7 @@ _MEANINGS = (
     (".sam/settings.toml", "settings for work in it"),
     (".sam/prompts/", "prompts"),
     (".sam/hooks", "programs that run at events"),
-    (".sam/bundles.json", "bundles that count in it once they are trusted"),
+    (".sam/bundles.json", "bundles that are active in it once they are trusted"),
     (".sam/skills/", "a skill"),
     (".sam/workflows/", "a workflow"),
     (".sam/personas/", "a persona of workflows"),
@@ -107,7 +107,7 @@ class FileTrust:
         return tuple(believed)
 
     def inspect(self, folder: str) -> Inspection:
-        """What would count, and its digests: each file is read once for both."""
+        """The files that trust would cover and their digests, from one read of each file."""
         real = os.path.realpath(folder)
         believed: list[Believed] = []
 
@@ -129,13 +129,14 @@ class FileTrust:
             more = f", and {len(odd) - _SHOWN_ODD} more" if len(odd) > _SHOWN_ODD else ""
             raise ConfigurationError(
                 f"{real} is not trusted: {'; '.join(odd[:_SHOWN_ODD])}{more}.",
-                hint="Only regular files of a folder are trusted: remove it, or put a file there.",
+                hint="Only regular files of a folder can be trusted: remove it, or replace it "
+                "by a file.",
             )
         digests = _digests(real, nested) if shown is None else shown.digests
         if digests is None:
             raise ConfigurationError(
-                f"{real} holds too much of what would be believed to be trusted: below"
-                f" {' and '.join(FOLDERS)}, and in {', '.join(FILES)} together.",
+                f"{real} has too many or too large files to be trusted: below "
+                f"{' and '.join(FOLDERS)}, and in {', '.join(FILES)} together.",
                 hint=f"At most {MOST_FILES} files and {MOST_BYTES // 1_000_000} MB.",
             )
         with exclusive(self.path):
@@ -180,7 +181,8 @@ class FileTrust:
             pass
         if strict:
             raise ConfigurationError(
-                f"{self.path} is damaged, so nothing is trusted.", hint="Move it away, trust anew."
+                f"{self.path} is damaged, so nothing is trusted.",
+                hint="Move it away, then trust your folders again.",
             )
         return {}
 

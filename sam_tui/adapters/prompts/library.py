@@ -56,7 +56,9 @@ class FileReminders:
 
 def _reminder(file: MarkdownFile) -> UserReminder:
     if len(file.text) > LARGEST:
-        raise InvalidMarkdown(f"is longer than {LARGEST} characters, and is sent again and again")
+        raise InvalidMarkdown(
+            f"is longer than {LARGEST} characters, which would be sent repeatedly"
+        )
     return UserReminder(file.values.get("name", "") or file.stem, file.text, _every(file))
 
 
@@ -161,7 +163,9 @@ class FilePrompts:
                     problems.append(FileProblem(file.file, str(why)))
                     continue
                 if prompt.id in prompts:
-                    problems.append(FileProblem(file.file, f"has the id of another: {prompt.id}"))
+                    problems.append(
+                        FileProblem(file.file, f"has the id of another prompt: {prompt.id}")
+                    )
                     continue
                 prompts[prompt.id] = prompt
         ordered = sorted(

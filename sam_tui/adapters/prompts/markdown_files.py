@@ -67,7 +67,7 @@ def read_folder(folder: Path, *, root: str = "") -> tuple[list[MarkdownFile], li
             problems.append(FileProblem(printable(str(folder / name)), str(why)))
     if len(names) > MOST_FILES:
         left = len(names) - MOST_FILES
-        problems.append(FileProblem(str(folder), f"holds {left} more files than are read"))
+        problems.append(FileProblem(str(folder), f"contains {left} more files than are read"))
     return files, problems
 
 

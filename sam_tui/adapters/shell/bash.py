@@ -73,7 +73,7 @@ class _Walk:
     """Whether something was too deep, or came out as what no command can be."""
 
     def visit(self, node: "Node", context: _Place) -> None:
-        """Collect what a node holds."""
+        """Collect the simple commands in a node."""
         if context.depth > _DEEPEST:
             self.lost = True
             return

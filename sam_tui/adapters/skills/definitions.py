@@ -24,7 +24,7 @@ LARGEST = 65_536
 MOST = 200
 """Files of one folder."""
 
-_REFUSED = {"link": "is a link, and no link is followed", "other": "is no regular file"}
+_REFUSED = {"link": "is a link, and no link is followed", "other": "is not a regular file"}
 """Why an entry of a kind is not read."""
 
 
@@ -69,7 +69,7 @@ class FileDefinitions:
                     problems.append(FileProblem(printable(file), str(why)))
                     continue
                 if definition.name in definitions:
-                    why = f"{definition.name} is there already"
+                    why = f"{definition.name} exists already"
                     problems.append(FileProblem(printable(file), why))
                     continue
                 definitions[definition.name] = definition

@@ -33,11 +33,11 @@ def read_skill(text: str) -> tuple[str, str, str]:
     values, body = front_matter(text)
     name, description = values.get("name", ""), values.get("description", "")
     if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
-        raise UnusableSkill("needs a name of small letters, digits and dashes")
+        raise UnusableSkill("needs a name of lower-case letters, digits and dashes")
     if not description or len(description) > LONGEST_DESCRIPTION:
         raise UnusableSkill(f"needs a description of at most {LONGEST_DESCRIPTION} characters")
     if not body:
-        raise UnusableSkill("says nothing below its front matter")
+        raise UnusableSkill("has no text below its front matter")
     return name, description, body
 
 
@@ -122,7 +122,7 @@ class FileOrigin:
         if len(data) > limit:
             raise UnusableSkill(f"is larger than {limit // 1024} kB")
         if self.root and not self.vouches(os.path.relpath(path, self.root), data):
-            raise UnusableSkill("is not what was trusted")
+            raise UnusableSkill("changed since it was trusted")
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -163,7 +163,7 @@ class FileSkills:
                     problems.append(FileProblem(printable(file), str(why)))
                     continue
                 if skill.name in skills:
-                    problems.append(FileProblem(printable(file), f"{skill.name} is there already"))
+                    problems.append(FileProblem(printable(file), f"{skill.name} exists already"))
                     continue
                 skills[skill.name] = skill
         return SkillListing(tuple(skills.values()), tuple(problems))

@@ -72,7 +72,7 @@ class SqliteConversationCatalog:
         words."""
         words = title_of(title)
         if not words:
-            raise UsageError("A title needs words.")
+            raise UsageError("A title cannot be empty.")
         self._set(conversation, "title", words)
         return words
 
@@ -115,7 +115,7 @@ class SqliteConversationCatalog:
         """The conversations in which a message has all the words, the best first."""
         query = " ".join(f'"{word}"*' for word in words.replace('"', " ").split())
         if not query:
-            raise UsageError("Name what to search for.")
+            raise UsageError("Enter words to search for.")
         self._index()
         rows = self._database.query(
             "SELECT conversation, position, kind, snippet(message_words, 3, ?, ?, '…', 16)"

@@ -86,7 +86,7 @@ def _explained(path: Path, verb: str) -> Generator[None, None, None]:
     except OSError as error:
         raise StorageError(
             f"{path} could not be {verb}: {error.strerror}.",
-            hint=f"See that {path.parent} can be written to and that its disk has room.",
+            hint=f"Check that {path.parent} is writable and that its disk has room.",
         ) from error
 
 

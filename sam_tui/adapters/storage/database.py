@@ -22,8 +22,8 @@ BUSY_SECONDS = 3.0
 _ROOM = 1024 * 1024
 """Bytes that a disk has to have for the files that SQLite makes beside a file."""
 _REPAIR = (
-    "The file is damaged. “sam-tui sessions repair” makes a new one of all that can still be read, and"
-    " keeps this one beside it."
+    "The file is damaged. “sam-tui sessions repair” writes a new one with everything that can "
+    "still be read, and keeps this one beside it."
 )
 SqlValue = str | int | float | bytes | None
 Row = tuple[Any, ...]

@@ -150,7 +150,7 @@ class MemoryVectors:
 
 
 def fused(words: float, meaning: float) -> float:
-    """Relevance from both: meaning can raise what words say, to their mean, and never lowers it."""
+    """The larger of the relevance by words and the mean of the relevances by words and by meaning."""
     return max(words, (words + meaning) / 2)
 
 

@@ -133,7 +133,7 @@ class Writers:
         except OSError as error:
             raise StorageError(
                 f"{error.filename} could not be read: {error.strerror}.",
-                hint=f"See that {self._folder} is yours.",
+                hint=f"Check that {self._folder} belongs to you.",
             ) from error
         try:
             # Shared, so that two programs that look at once do not take each other for its holder.
@@ -154,8 +154,8 @@ def _in_use(conversation: ConversationId, other: Writer) -> ConversationInUse:
     since = time.strftime("%Y-%m-%d %H:%M", time.localtime(other.since))
     return ConversationInUse(
         f"Conversation {conversation} is open in {other}, since {since}.",
-        hint=f"End that program, read along (“sam-tui sessions watch {conversation}”), go on in a copy"
-        " (--fork), or take the conversation over (--take-over).",
+        hint=f"End that program, watch (“sam-tui sessions watch {conversation}”), continue in "
+        "a copy (--fork), or take the conversation over (--take-over).",
     )
 
 
@@ -164,5 +164,5 @@ def _taken_over(conversation: ConversationId, row: Row | None) -> ConversationTa
     return ConversationTakenOver(
         f"{who[:1].upper()}{who[1:]} took conversation {conversation} over. Nothing more is written to"
         " it here.",
-        hint="Open it again to go on with what is there by then.",
+        hint="Open it again to continue from its latest state.",
     )

@@ -89,7 +89,7 @@ class DuckDuckGo:
         except PermissionError:
             raise _refused() from None
         if hits is None:
-            text = "DuckDuckGo's answer holds no results that could be read."
+            text = "DuckDuckGo's answer contains no readable results."
             raise ToolError(text, hint=_OTHERS)
         return first(hits, limit)
 

@@ -48,9 +48,7 @@ class Decoder:
             case "gzip" | "x-gzip" | "deflate":
                 self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
             case other:
-                raise ToolError(
-                    f"The page came in an encoding that was not asked for: {other[:40]!a}."
-                )
+                raise ToolError(f"The page has an encoding that was not requested: {other[:40]!a}.")
 
     def feed(self, data: bytes) -> None:
         """Add a piece of the body; raises ``ToolError`` if its encoding is broken."""
@@ -301,7 +299,9 @@ def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
     if bad := _FORBIDDEN_HEADERS & lowered.keys():
         raise ToolError(f"The header {min(bad)} cannot be set.")
     if not all(name.isascii() and value.isascii() for name, value in lowered.items()):
-        raise ToolError("A header (a key, perhaps) holds characters that no header can.")
+        raise ToolError(
+            "A header (a key, perhaps) contains characters that headers cannot contain."
+        )
     return lowered
 
 
@@ -314,7 +314,7 @@ def _redirected(ask: _Ask, status: int, location: str) -> _Ask:
     if ask.method == "GET" or status in (301, 302, 303):
         return _Ask(new, "GET", headers, None)
     if not same:
-        raise ToolError(f"{old.url} wants what was sent to go to {new.host}: not followed.")
+        raise ToolError(f"{old.url} redirects the sent data to {new.host}: not followed.")
     return _Ask(new, ask.method, headers, ask.data)
 
 

@@ -48,7 +48,7 @@ def decoded(page: Page, engine: str) -> Mapping[str, Any]:
     if page.status in (401, 403):
         raise ToolError(f"{engine} did not accept the key. {complaint}".strip())
     if page.status == 429:
-        raise ToolError(f"{engine} wants fewer requests. {complaint}".strip(), hint="Wait a while.")
+        raise ToolError(f"{engine} limits requests. {complaint}".strip(), hint="Wait a while.")
     if page.status >= 300 or not isinstance(value, dict):
         raise ToolError(f"{engine} answered with status {page.status}. {complaint}".strip())
     return cast("Mapping[str, Any]", value)

@@ -55,7 +55,7 @@ def engine_of(environ: Mapping[str, str]) -> str:
     name = environ.get(CHOICE, "").strip().lower() or _implied(environ)
     if name not in NEEDED:
         raise ConfigurationError(
-            f"{CHOICE}={name!r} is no search engine.", hint=f"One of {', '.join(NEEDED)}."
+            f"{CHOICE}={name!r} is not a search engine.", hint=f"One of {', '.join(NEEDED)}."
         )
     missing = [
         v for v, value in zip(NEEDED[name], _values(name, environ), strict=True) if not value

@@ -57,7 +57,7 @@ class UrlTarget:
         try:
             return canonical(urljoin(self.url, location.strip()))
         except ValueError:
-            raise ToolError(f"{self.url} redirects to something that is no URL.") from None
+            raise ToolError(f"{self.url} redirects to something that is not a URL.") from None
 
 
 def canonical(url: str) -> UrlTarget:
@@ -66,7 +66,9 @@ def canonical(url: str) -> UrlTarget:
     if len(text) > _LONGEST:
         raise ToolError(f"The URL is {len(text)} characters long; the longest is {_LONGEST}.")
     if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") or c == " " for c in text):
-        raise ToolError(f"{_brief(text)} holds spaces or control characters.", hint="Encode them.")
+        raise ToolError(
+            f"{_brief(text)} contains spaces or control characters.", hint="Encode them."
+        )
     form = _FORM.fullmatch(text)
     if form is None:
         raise ToolError(f"{_brief(text)} is not a URL.", hint="Write https://host/path.")

@@ -33,7 +33,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("persona", "personas"),
     ("workflow", "workflows"),
 )
-_UNTRUSTED = "not used: you have not trusted it as it is now; look at it, then run sam-tui trust"
+_UNTRUSTED = "not used: you have not trusted its present content; read it, then run sam-tui trust"
 Stamp = tuple[int, int, int]
 
 
@@ -85,7 +85,7 @@ class DefinitionFiles:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not self._inside(str(folder)):
-                raise UsageError(f"{folder} leads out of the workspace.")
+                raise UsageError(f"{folder} leads outside the workspace.")
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
         except FileExistsError:

@@ -50,7 +50,9 @@ class _Loader(yaml.SafeLoader):
         peek: Any = getattr(self, "peek_event")  # noqa: B009 # untyped in the library
         event: Any = peek()
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise FrontMatterFault("anchors and aliases are not taken", _line_of(event.start_mark))
+            raise FrontMatterFault(
+                "anchors and aliases are not supported", _line_of(event.start_mark)
+            )
         if self.depth > _DEEPEST:
             raise FrontMatterFault("nested too deep", _line_of(event.start_mark))
         if self.values >= _MOST_VALUES:
@@ -135,13 +137,15 @@ def _is_plain(kind: Any, source: str) -> bool:
 def _value(node: Any, path: Place, line_numbers: dict[Place, int]) -> Any:
     line_numbers[path] = _line_of(node.start_mark)
     if not isinstance(node, yaml.ScalarNode) and str(node.tag) not in _PLAIN:
-        raise FrontMatterFault(f"the tag {node.tag} is not taken", line_numbers[path])
+        raise FrontMatterFault(f"the tag {node.tag} is not supported", line_numbers[path])
     if isinstance(node, yaml.MappingNode):
         mapping: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)
             if not isinstance(key_node, yaml.ScalarNode) or key in mapping:
-                text = f"the key {key!r} stands twice" if key in mapping else "a key must be a text"
+                text = (
+                    f"the key {key!r} appears twice" if key in mapping else "a key must be a text"
+                )
                 raise FrontMatterFault(text, _line_of(key_node.start_mark))
             mapping[key] = _value(value_node, (*path, key), line_numbers)
             line_numbers[(*path, key)] = _line_of(key_node.start_mark)
@@ -164,7 +168,7 @@ def _scalar(node: Any, line: int) -> Any:
         case "int" | "float":
             return _number(kind, node, line)
         case _:
-            raise FrontMatterFault(f"the tag {node.tag} is not taken", line)
+            raise FrontMatterFault(f"the tag {node.tag} is not supported", line)
 
 
 def _number(kind: str, node: Any, line: int) -> Any:
@@ -176,7 +180,7 @@ def _number(kind: str, node: Any, line: int) -> Any:
             loader.construct_yaml_int(node) if kind == "int" else loader.construct_yaml_float(node)
         )
     except (ValueError, OverflowError):
-        raise FrontMatterFault(f"{node.value!r} is no number", line) from None
+        raise FrontMatterFault(f"{node.value!r} is not a number", line) from None
     finally:
         loader.dispose()  # pyright: ignore[reportUnknownMemberType] # untyped
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
 
-@click.command("acp", short_help="The agent for editors that speak ACP.")
+@click.command("acp", short_help="Act as the agent of an editor that speaks ACP.")
 @editor_options
 def acp_command(**values: Any) -> int:
-    """Be the agent of an editor that speaks the Agent Client Protocol, until it hangs up.
+    """Act as the agent of an editor that speaks the Agent Client Protocol, until it disconnects.
 
-    The editor names the folder of each session and shows the person what needs an approval. Nothing but
-    the protocol is written to standard output.
+    The editor names the folder of each session and asks the person for
+    approvals. Standard output carries nothing but the protocol.
     """
     require_output()
     source, sink = protocol_streams()

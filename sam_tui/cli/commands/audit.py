@@ -20,17 +20,23 @@ if TYPE_CHECKING:
 _NO_ENTRY = "0" * 64
 
 
-@click.group("audit", short_help="The log of decisions.")
+@click.group("audit", short_help="The log of the guard's decisions.")
 def audit_group() -> None:
-    """The log of the guard's decisions: each is sealed over the one before it."""
+    """The log of the guard's decisions; each entry is sealed with the one before it."""
 
 
 @audit_group.command("list")
-@click.option("--conversation", metavar="ID", default="", help="Of this conversation only.")
-@click.option("--limit", type=click.IntRange(min=1), default=50, help="The last so many (50).")
+@click.option(
+    "--conversation", metavar="ID", default="", help="Only decisions of this conversation."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=50, help="The most decisions to list (50)."
+)
 @click.option("--denied", is_flag=True, help="Only what was not allowed.")
-@click.option("--here", is_flag=True, help="Only of conversations in the workspace.")
-@click.option("--find", metavar="WORDS", default="", help="Only where every word stands.")
+@click.option("--here", is_flag=True, help="Only decisions of conversations in the workspace.")
+@click.option(
+    "--find", metavar="WORDS", default="", help="Only decisions that contain all these words."
+)
 @place_options
 def list_command(**values: Any) -> int:
     """List the last decisions, oldest first."""
@@ -46,7 +52,7 @@ def list_command(**values: Any) -> int:
         click.echo(terminal_safe(_row(entry)))
     if not entries:
         empty = filter_ == DecisionFilter()
-        click.echo("No decisions yet." if empty else "No decision fits.", err=True)
+        click.echo("No decisions yet." if empty else "No decision matches.", err=True)
     return 0
 
 
@@ -54,17 +60,18 @@ def list_command(**values: Any) -> int:
 @click.option("--seal", metavar="HEX", help="A seal noted earlier, which must still be in the log.")
 @place_options
 def verify_command(**values: Any) -> int:
-    """Check that no entry was changed or taken out; exit 1 when one was.
+    """Check that no entry was changed or removed; exit 1 when one was.
 
-    Prints the count and the last seal. Entries cut off at the end leave a shorter log that is
-    whole in itself: note the seal elsewhere, and give it with --seal to find that, too.
+    Prints the count and the last seal. A log that was cut off at the end still
+    verifies: note the seal elsewhere, and pass it with --seal to detect that, too.
     """
     require_output()
     with _opened(values) as decisions:
         broken = decisions.first_broken()
         if broken is not None:
             click.echo(
-                f"The log is broken at entry {broken}: it was changed, or others are missing."
+                f"The log is broken at entry {broken}: that entry was changed, or others are "
+                "missing."
             )
             return 1
         sought = (values["seal"] or "").lower()
@@ -75,15 +82,17 @@ def verify_command(**values: Any) -> int:
     if not present:
         click.echo(f"The seal {sought} is no longer in the log: entries after it were cut off.")
         return 1
-    click.echo(f"{count} entries, whole. Last seal {seal}")
+    click.echo(f"{count} entries, intact. Last seal {seal}")
     return 0
 
 
 @audit_group.command("export")
-@click.option("--conversation", metavar="ID", default="", help="Of this conversation only.")
+@click.option(
+    "--conversation", metavar="ID", default="", help="Only decisions of this conversation."
+)
 @place_options
 def export_command(**values: Any) -> int:
-    """Write every decision as one JSON object a line, with its seal."""
+    """Write every decision as one JSON object per line, with its seal."""
     with contract_output() as stream, _opened(values) as decisions:
         out = HeadlessOutput(stream)
         for entry in decisions.all(values["conversation"]):

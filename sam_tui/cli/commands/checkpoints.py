@@ -26,20 +26,20 @@ def _number(_context: click.Context, _argument: click.Parameter, text: str) -> i
     if text.isdecimal() and len(text) < 16 and int(text) > 0:
         return int(text)
     raise click.BadParameter(
-        f"{text!a} is no checkpoint. “sam-tui checkpoints list” shows their numbers."
+        f"{text!a} is not a checkpoint. “sam-tui checkpoints list” shows their numbers."
     )
 
 
 _ID = click.argument("checkpoint", metavar="ID", callback=_number)
 
 
-@click.group("checkpoints", short_help="The files before each change, and going back.")
+@click.group("checkpoints", short_help="The files before each change, and restoring them.")
 def checkpoints_group() -> None:
     """The files of this workspace as they were before each call that changed some."""
 
 
 @checkpoints_group.command("list", short_help="List checkpoints, newest first.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @place_options
 def list_command(**values: object) -> int:
     """List the checkpoints of this workspace, newest first."""
@@ -58,13 +58,13 @@ def list_command(**values: object) -> int:
     return 0
 
 
-@checkpoints_group.command("show", short_help="What restoring one would do.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
-@click.option("--diff", is_flag=True, help="With the lines that change.")
+@checkpoints_group.command("show", short_help="Show what restoring a checkpoint would do.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--diff", is_flag=True, help="Show the lines that change.")
 @_ID
 @place_options
 def show_command(**values: Any) -> int:
-    """What restoring the checkpoint ID would do to each file, as the workspace is now."""
+    """Show what restoring the checkpoint ID would change in each file of the workspace."""
     require_output()
     plan, differences = _ask(values, lambda runtime: _shown(runtime, values["checkpoint"]))
     if values["as_json"]:
@@ -89,15 +89,17 @@ async def _shown(runtime: Runtime, checkpoint: int) -> tuple[RewindPlan, list[st
 
 
 @checkpoints_group.command("restore", short_help="Restore files: all, or the named PATHs.")
-@click.option("--all", "everything", is_flag=True, help="Also files that something else changed.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also restore files that something else changed."
+)
 @_ID
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @place_options
 def restore_command(**values: Any) -> int:
     """Restore the files of the checkpoint ID: all, or those named below the workspace.
 
-    A file that something else changed since is left alone unless it is named, or with --all. A new
-    checkpoint is made before, to which the same command leads back.
+    A file that something else changed since is not restored unless you name it or pass --all. The
+    command makes a new checkpoint first, so that you can return to the present state.
     """
     require_output()
     plan, restored, forward = _ask(
@@ -113,7 +115,9 @@ def restore_command(**values: Any) -> int:
             _echo(f"left      {printable(change.path)}{_WHY if change.foreign else ''}")
     _account(plan)
     click.echo(
-        f"Back again: sam-tui checkpoints restore {forward}" if forward else "Nothing to do."
+        f"To return to the present state: sam-tui checkpoints restore {forward}"
+        if forward
+        else "Nothing to do."
     )
     return 0
 
@@ -134,19 +138,20 @@ async def _restore(
 
 
 @checkpoints_group.command("prune", short_help="Drop old checkpoints, or all.")
-@click.option("--all", "everything", is_flag=True, help="All of this workspace.")
+@click.option("--all", "everything", is_flag=True, help="Drop all of this workspace.")
 @place_options
 def prune_command(**values: Any) -> int:
-    """Drop the checkpoints of this workspace that are too old or too much; it happens by itself, too.
+    """Drop checkpoints of this workspace that exceed the limits of age or size; this also happens
+    automatically.
 
-    Those of folders that are gone are dropped here, and by themselves once they are too old.
+    Checkpoints of deleted folders are dropped, too, and automatically once they are too old.
     """
     require_output()
     everything = values["everything"]
     dropped = _ask(values, lambda runtime: runtime.checkpoints.prune(everything=everything))
     click.echo(f"Dropped: {dropped.checkpoints}")
     for folder in dropped.folders:
-        _echo(f"Dropped, for the folder is gone: those of {printable(folder)}")
+        _echo(f"Dropped those of {printable(folder)}, because the folder is gone")
     return 0
 
 
@@ -168,7 +173,7 @@ def _account(plan: RewindPlan) -> None:
     for words in plan.beyond:
         click.echo(terminal_safe(f"cannot be taken back: {words}"), err=True)
     for words in plan.omitted:
-        click.echo(terminal_safe(f"not kept: {words}"), err=True)
+        click.echo(terminal_safe(f"not stored: {words}"), err=True)
     if plan.untouched:
         click.echo(files_untouched(plan), err=True)
 

@@ -27,7 +27,7 @@ LOOK_SECONDS = 4.0
 
 
 @click.command("demo", short_help="Show the workbench on a sample project.")
-@click.option("--auto", is_flag=True, help="Play to the end unattended: the write is approved.")
+@click.option("--auto", is_flag=True, help="Play to the end unattended; the write is approved.")
 def demo_command(auto: bool) -> int:
     """Open the workbench on a scratch copy of a sample project, with the scripted model.
 

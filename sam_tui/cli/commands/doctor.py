@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from sam_tui.adapters.policy import AppFolders, PolicyFile
 
 
-@click.command("doctor", short_help="Which protections hold here.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
-@click.option("--fix", is_flag=True, help="Mend what can be, and say what was done.")
+@click.command("doctor", short_help="Show which protections this machine has.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired, and say what was done.")
 @place_options
 def doctor_command(**values: Any) -> int:
-    """Say which protections hold here, and what is missing; exit 1 when anything is.
+    """Report which protections this machine has, and what is missing; exit 1 when anything is.
 
-    --fix makes missing folders, takes permissions of others away, and removes what ended programs
-    left and indexes that are damaged.
+    --fix creates missing folders, removes permissions of other users, and removes files that ended
+    programs left behind and damaged indexes.
     """
     from sam_tui.adapters.policy import AppFolders
 
@@ -45,7 +45,7 @@ def doctor_command(**values: Any) -> int:
         from sam_tui.cli.repair import mend
 
         done = list(mend(folders.data_dir, folders.config_dir))
-        for words in done or ["nothing to mend"]:
+        for words in done or ["nothing to repair"]:
             click.echo(terminal_safe(f"fix: {words}"), err=True)
     with contextlib.ExitStack() as lent:
         closed = _careful("audit log", lambda: _database(folders))
@@ -117,7 +117,7 @@ def _once(checks: list[DoctorCheck]) -> list[DoctorCheck]:
         if c.name in ("policy", "settings file") and c.state == "missing"
     }
     return [
-        DoctorCheck(c.name, "note", f"not looked at: see {cause}")
+        DoctorCheck(c.name, "note", f"not checked: see {cause}")
         if (cause := causes.get((c.detail, c.advice), c.name)) != c.name
         else c
         for c in checks
@@ -148,11 +148,11 @@ def _sandbox(values: dict[str, object]) -> DoctorCheck:
     absent = [f"{p.shield} ({p.detail})" for p in confinement.protections if not p.held]
     detail = confinement.detail + (f" ({', '.join(covered)})" if covered else "")
     if confinement.kind == "none":
-        advice = "Every command that does more than read is asked."
+        advice = "The guard asks about every command that does more than read."
         return DoctorCheck("kernel sandbox", "missing", detail, advice)
     state: State = "note" if absent else "ok"
     advice = f"not covered: {', '.join(absent)}" if absent else ""
-    return DoctorCheck("kernel sandbox", state, f"a command was run in it: {detail}", advice)
+    return DoctorCheck("kernel sandbox", state, f"a test command ran in it: {detail}", advice)
 
 
 def _network(folders: "AppFolders", workspace: str, values: dict[str, Any]) -> DoctorCheck:
@@ -167,16 +167,18 @@ def _network(folders: "AppFolders", workspace: str, values: dict[str, Any]) -> D
         kind = runtime.commands.confinement.kind
     named = ", ".join(name for entries in terms.lists for name in entries) or "none"
     if kind == "none":
-        return DoctorCheck("network", "missing", "nothing holds commands to a list of hosts here")
+        return DoctorCheck(
+            "network", "missing", "commands cannot be limited to a list of hosts here"
+        )
     if kind != "live":
-        advice = "Off for commands; each that is known to use the network is asked."
-        return DoctorCheck("network", "missing", "a list of hosts cannot be watched here", advice)
+        advice = "Off for commands; the guard asks about each that is known to use the network."
+        return DoctorCheck("network", "missing", "a list of hosts cannot be enforced here", advice)
     from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import has_network_namespaces
 
     if has_network_namespaces():
-        return DoctorCheck("network", "ok", f"commands are held to hosts: {named}")
+        return DoctorCheck("network", "ok", f"commands reach these hosts only: {named}")
     advice = "Commands have no UDP sockets; they ask for names by TCP, which some programs cannot."
-    return DoctorCheck("network", "note", f"commands are held to hosts: {named}", advice)
+    return DoctorCheck("network", "note", f"commands reach these hosts only: {named}", advice)
 
 
 def _parser() -> DoctorCheck:
@@ -184,8 +186,8 @@ def _parser() -> DoctorCheck:
 
     read = BashParser().parse("a && b | c")
     if len(read.commands) != 3:
-        return DoctorCheck("shell parser", "missing", "the grammar does not answer")
-    return DoctorCheck("shell parser", "ok", "commands are read one by one")
+        return DoctorCheck("shell parser", "missing", "the grammar does not respond")
+    return DoctorCheck("shell parser", "ok", "commands are parsed one by one")
 
 
 def _ripgrep() -> DoctorCheck:
@@ -200,7 +202,7 @@ def _git() -> DoctorCheck:
     program = shutil.which("git")
     if program is None:
         return DoctorCheck(
-            "git", "note", "not installed", "Without it there is no history to look at."
+            "git", "note", "not installed", "Without it there is no history to read."
         )
     return DoctorCheck("git", "ok", program)
 
@@ -209,7 +211,7 @@ def _terminal() -> DoctorCheck:
     name = os.environ.get("TERM", "")
     colours = os.environ.get("COLORTERM", "")
     if not sys.stdout.isatty():
-        return DoctorCheck("terminal", "note", "this output is not one")
+        return DoctorCheck("terminal", "note", "this output is not a terminal")
     if name in ("", "dumb"):
         return DoctorCheck(
             "terminal", "missing", f"TERM is {name!r}", "Use a terminal that can draw."
@@ -222,7 +224,7 @@ def _private_folder(name: str, path: str) -> DoctorCheck:
         status = os.stat(path)
     except FileNotFoundError:
         if above := _unwritable(path):
-            advice = "Name another folder with --data-dir." if name == "data folder" else ""
+            advice = "Choose another folder with --data-dir." if name == "data folder" else ""
             return DoctorCheck(
                 name, "missing", f"{path} cannot be made: {above} is not writable", advice
             )
@@ -271,9 +273,7 @@ def _audit(folders: "AppFolders") -> DoctorCheck:
     if broken is not None:
         fault = f"entry {broken} was changed, or others before it are missing"
         return DoctorCheck("audit log", "missing", fault, "sam-tui audit verify")
-    return DoctorCheck(
-        "audit log", "ok", f"the last {_LOOKED_AT} decisions are as they were written"
-    )
+    return DoctorCheck("audit log", "ok", f"the last {_LOOKED_AT} decisions are unchanged")
 
 
 def _trust(folders: "AppFolders", workspace: str) -> DoctorCheck:
@@ -289,7 +289,10 @@ def _trust(folders: "AppFolders", workspace: str) -> DoctorCheck:
             "trust", "note", f"changed since it was trusted: {changes}", "sam-tui trust"
         )
     return DoctorCheck(
-        "trust", "note", f"{workspace} is not trusted: reads outside are asked", "sam-tui trust"
+        "trust",
+        "note",
+        f"{workspace} is not trusted: the guard asks about reads outside",
+        "sam-tui trust",
     )
 
 
@@ -319,7 +322,7 @@ def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
     trust = FileTrust(folders.config_dir)
     theirs = [b.name for b in trust.believed(workspace, deep=True) if b.meaning == INSTRUCTIONS]
     if theirs and trust.state(workspace) != "trusted":
-        notes = [*yours, f"not believed: {', '.join(theirs[:5])}"]
+        notes = [*yours, f"not trusted: {', '.join(theirs[:5])}"]
         return DoctorCheck("instructions", "note", "; ".join(notes), "sam-tui trust")
     return DoctorCheck("instructions", "ok", ", ".join([*yours, *theirs]) or "none")
 
@@ -334,9 +337,9 @@ def _hooks(values: dict[str, object]) -> DoctorCheck:
             return DoctorCheck("hooks", "ok", "none")
         listing, names = hooking.hooks.listing(), subjects(runtime)
     notes = [f"{len(listing.hooks)} run at events"]
-    notes += [f"not those of {file}" for file in listing.left_out]
+    notes += [f"without those of {file}" for file in listing.left_out]
     if odd := [hook.matcher for hook in listing.hooks if note_on(hook, names)]:
-        notes.append(f"about no operation there is: {', '.join(odd)}")
+        notes.append(f"no operation matches: {', '.join(odd)}")
     state: State = "note" if odd or listing.left_out else "ok"
     return DoctorCheck("hooks", state, "; ".join(notes), "sam-tui hooks list")
 
@@ -353,13 +356,13 @@ def _servers(values: dict[str, Any]) -> DoctorCheck:
     with closing_runtime(values, model=None) as runtime:
         reports = runtime.servers.reports()
     if not reports:
-        return DoctorCheck("MCP servers", "note", "none is named")
+        return DoctorCheck("MCP servers", "note", "none is configured")
     words = {"untrusted": " (not loaded: the folder is not trusted)", "disabled": " (disabled)"}
     detail = ", ".join(f"{r.name}{words.get(r.standing, '')}" for r in reports)
     faults = "; ".join(r.error for r in reports if r.error)
     if faults:
         return DoctorCheck(
-            "MCP servers", "missing", f"{detail}: {faults}", "Mend the file it names."
+            "MCP servers", "missing", f"{detail}: {faults}", "Correct the file it names."
         )
     return DoctorCheck("MCP servers", "ok", detail, "sam-tui mcp list --check starts them")
 
@@ -379,4 +382,4 @@ def _keys() -> DoctorCheck:
     names = sorted(secrets_of_environment(os.environ))
     if not names:
         return DoctorCheck("keys", "note", "no key in the environment")
-    return DoctorCheck("keys", "ok", f"{', '.join(names)} (kept from the model)")
+    return DoctorCheck("keys", "ok", f"{', '.join(names)} (hidden from the model)")

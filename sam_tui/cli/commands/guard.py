@@ -49,22 +49,22 @@ _HTTPS = 443
 """The port that is meant where none is named."""
 
 
-@click.group("guard", short_help="What the guard would say, its rules and grants.")
+@click.group("guard", short_help="What the guard decides, its rules and grants.")
 def guard_group() -> None:
-    """What the guard would say to a call; its rules; what is granted."""
+    """What the guard would decide about a call, its rules, and grants."""
 
 
-@guard_group.command("explain", short_help="What the guard would say to a call, and why.")
+@guard_group.command("explain", short_help="Explain what the guard would decide about a call.")
 @click.argument("name", required=False, metavar="TOOL.OPERATION")
 @click.argument("arguments", required=False, metavar="[JSON|-]")
-@click.option("--jsonl", is_flag=True, help="Answer every line of standard input.")
-@click.option("--conversation", metavar="ID", help="Whose grants count.")
+@click.option("--jsonl", is_flag=True, help="Read one call from each line of standard input.")
+@click.option("--conversation", metavar="ID", help="The conversation whose grants count.")
 @guarded_options
 def explain_command(**values: Any) -> int:
     """Print the decision on a call as JSON: allow, ask or deny, why, what it touches, and the trace.
 
-    With --jsonl every input line {"operation": ..., "arguments": {...}} gets one output line; a bad
-    one gets {"error": ...}, and the exit code is 2 when there was any.
+    With --jsonl every input line {"operation": ..., "arguments": {...}} gets one output line; a
+    malformed one gets {"error": ...}, and the exit code is then 2.
     """
     if bool(values["name"]) == values["jsonl"]:
         raise UsageError("Name one operation, or use --jsonl and name it in every line.")
@@ -87,7 +87,7 @@ def explain_command(**values: Any) -> int:
 
 
 @guard_group.command("lint", short_help="Name rules that never decide or allow too much.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @place_options
 def lint_command(**values: object) -> int:
     """Name rules that never decide and rules that allow too much; exit 1 when there are any.
@@ -124,15 +124,15 @@ def lint_command(**values: object) -> int:
             line = f"{finding.rule.source}: {finding.fault}: {finding.rule.words}: {finding.why}"
             click.echo(terminal_safe(line))
     else:
-        click.echo(f"{len(layers.rules)} rules, nothing to complain about.", err=True)
+        click.echo(f"{len(layers.rules)} rules, no findings.", err=True)
     return 1 if findings else 0
 
 
-@guard_group.command("grants", short_help="What is granted, for a while and for good.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@guard_group.command("grants", short_help="List temporary and permanent grants.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @place_options
 def grants_command(**values: object) -> int:
-    """List what is granted: by running programs for a while, and for good in your policy file."""
+    """List the temporary grants of running programs and the permanent ones of your policy file."""
     from sam_tui.adapters.policy import FileLedger, SavedRules
 
     require_output()
@@ -164,17 +164,17 @@ def grants_command(**values: object) -> int:
 @click.argument("grant_id", metavar="ID")
 @place_options
 def revoke_command(**values: Any) -> int:
-    """Take a grant back, of a running program or of your policy file."""
+    """Revoke a grant of a running program or of your policy file."""
     from sam_tui.adapters.policy import FileLedger, SavedRules
 
     folders, _ = guard_places(values)
     identifier = values["grant_id"]
     saved = SavedRules(folders.config_dir, folders.home)
     if FileLedger(folders.data_dir).revoke(identifier) or saved.revoke(identifier):
-        click.echo(terminal_safe(f"{identifier} is no longer granted."), err=True)
+        click.echo(terminal_safe(f"{identifier} is revoked."), err=True)
         return 0
     raise UsageError(
-        f"There is no grant {identifier}.", hint="“sam-tui guard grants” lists what is granted."
+        f"There is no grant {identifier}.", hint="“sam-tui guard grants” lists the grants."
     )
 
 
@@ -209,7 +209,9 @@ def _left(expires: float) -> float:
 
 def _how_long(row: dict[str, Any]) -> str:
     if "source" in row:
-        return f"in {row['workspace']}, for good" if row["workspace"] else "everywhere, for good"
+        return (
+            f"in {row['workspace']}, permanently" if row["workspace"] else "everywhere, permanently"
+        )
     if row["until"] is None:
         return "until its conversation ends"
     return f"until {datetime.fromtimestamp(row['until']):%H:%M:%S}"
@@ -295,7 +297,7 @@ class _Explainer:
         listed = guard.network == "hosts" and self._lists(entry)
         if guard.network == "on" or listed:
             rule = "hosts" if listed else "network:on"
-            why = "it stands in every list of hosts" if listed else "commands reach the network"
+            why = "every list of hosts contains it" if listed else "commands reach the network"
             return {"decision": "allow", "reason": why, "rule": rule, "accesses": []}
         where = "the network"
         if guard.network == "hosts":

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from sam_tui.tokens import BearerToken
 
 
-@click.group("mcp", short_help="Our tools for other agents, and servers for ours.")
+@click.group("mcp", short_help="Our tools for other agents, and servers for our agent.")
 def mcp_group() -> None:
-    """The Model Context Protocol: serve our tools to other agents, or give servers to ours."""
+    """The Model Context Protocol: serve our tools to other agents, or add servers to our agent."""
 
 
 for _command in SERVER_COMMANDS:
@@ -37,24 +37,32 @@ for _command in SERVER_COMMANDS:
     "--transport",
     type=click.Choice(["stdio", "http"]),
     default="stdio",
-    help="stdio for one client that starts this program; http for any number on this machine.",
+    help="stdio serves one client, which starts this program; http serves any number on this "
+    "machine.",
 )
 @click.option(
     "--profile",
     type=click.Choice(["sam", "iron-manus", "midex", "all"]),
     default="sam",
-    help="Our tools, JARVIS and its companions, workflows by tokens, or all.",
+    help="What to serve: our tools (sam), JARVIS and its companions, workflows by tokens "
+    "(midex), or all.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8932,
     show_default=True,
-    help="Of 127.0.0.1, for http; 0 takes a free one.",
+    help="The port at 127.0.0.1, for http; 0 takes a free one.",
 )
-@click.option("--conversation", metavar="ID", help="Whose todos, results and terminals (stdio).")
 @click.option(
-    "--take-over", is_flag=True, help="Use that conversation though another program has it open."
+    "--conversation",
+    metavar="ID",
+    help="The conversation whose todos, results and terminals the client gets (stdio).",
+)
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Use that conversation even while another program has it open.",
 )
 @click.option(
     "--resume-within",
@@ -62,15 +70,17 @@ for _command in SERVER_COMMANDS:
     default=30,
     show_default=True,
     metavar="SECONDS",
-    help="How long a call waits for its client to come back, for http.",
+    help="How long a call waits for its client to reconnect, for http.",
 )
-@click.option("--page-size", type=click.IntRange(min=1), default=100, help="Entries of a list.")
+@click.option(
+    "--page-size", type=click.IntRange(min=1), default=100, help="Entries per page of a list."
+)
 @server_options
 def serve_command(**values: object) -> int:
-    """Serve MCP clients until they hang up (stdio) or a signal comes.
+    """Serve MCP clients until they disconnect or a signal arrives.
 
-    Nothing but the protocol is written to standard output. With http a client sends the token that
-    is kept in mcp-token in the data folder as “Authorization: Bearer …”.
+    Standard output carries nothing but the protocol. With http a client sends the token from the file
+    mcp-token of the data folder as “Authorization: Bearer …”.
     """
     if values["transport"] == "http" and values["conversation"]:
         raise UsageError(
@@ -78,7 +88,7 @@ def serve_command(**values: object) -> int:
             hint="Over HTTP each session has its own; name one in _meta “sam-tui/conversation”.",
         )
     if values["take_over"] and not values["conversation"]:
-        raise UsageError("--take-over goes with --conversation.")
+        raise UsageError("--take-over needs --conversation.")
     require_output()
     source, sink = protocol_streams()
     if values["transport"] == "stdio" and os.isatty(source):

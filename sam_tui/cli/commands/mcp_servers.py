@@ -26,25 +26,25 @@ START_SECONDS = 3600.0
 _MARKS = {"ready": "✓", "failed": "✗", "untrusted": "·", "disabled": "·"}
 
 
-@click.command("list", short_help="The servers that the agent may use.")
-@click.option("--check", is_flag=True, help="Start the servers, and show their state.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@click.command("list", short_help="List the servers that the agent may use.")
+@click.option("--check", is_flag=True, help="Start the servers and show their state.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @guarded_options
 def list_command(**values: Any) -> int:
-    """List the MCP servers that your file and this folder name; nothing is started without --check."""
+    """List the MCP servers of your file and of this folder; none is started without --check."""
     require_output()
     reports = asyncio.run(_reports(values, start=values["check"]))
     if values["as_json"]:
         click.echo(json.dumps([asdict(report) for report in reports], indent=2))
     else:
-        for line in _listing(reports) or [f"No server is named. {_HOW}"]:
+        for line in _listing(reports) or [f"No server is configured. {_HOW}"]:
             click.echo(terminal_safe(line))
     return 1 if any(report.standing == "failed" for report in reports) else 0
 
 
-@click.command("get", short_help="One server, with its tools.")
+@click.command("get", short_help="Show one server with its tools.")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @guarded_options
 def get_command(**values: Any) -> int:
     """Start one server and show what it offers; exit 1 when it cannot be used."""
@@ -58,18 +58,22 @@ def get_command(**values: Any) -> int:
     return 0 if chosen.standing in ("ready", "ended") else 1
 
 
-@click.command("add", short_help="Name a server in your own file.")
+@click.command("add", short_help="Add a server to your own file.")
 @click.argument("name")
 @click.argument("target", nargs=-1, required=True, metavar="COMMAND [ARGS]... | URL")
-@click.option("-e", "--env", multiple=True, metavar="KEY=VALUE", help="A variable; repeatable.")
-@click.option("-H", "--header", multiple=True, metavar="NAME: VALUE", help="For a URL; repeatable.")
 @click.option(
-    "--timeout", type=click.IntRange(min=1), metavar="MS", help="How long a call may take."
+    "-e", "--env", multiple=True, metavar="KEY=VALUE", help="An environment variable; repeatable."
 )
-@click.option("--force", is_flag=True, help="In place of one of the same name.")
+@click.option(
+    "-H", "--header", multiple=True, metavar="NAME: VALUE", help="A header for a URL; repeatable."
+)
+@click.option(
+    "--timeout", type=click.IntRange(min=1), metavar="MS", help="The longest time of a call."
+)
+@click.option("--force", is_flag=True, help="Replace a server of the same name.")
 @place_options
 def add_command(**values: Any) -> int:
-    """Name an MCP server in mcp.json of your settings, for every folder.
+    """Add an MCP server to mcp.json of your settings, for every folder.
 
     Put -- before a command that has options: sam-tui mcp add docs -- npx -y some-server --flag
     """
@@ -82,11 +86,11 @@ def add_command(**values: Any) -> int:
     return 0
 
 
-@click.command("remove", short_help="Take a server out of your own file.")
+@click.command("remove", short_help="Remove a server from your own file.")
 @click.argument("name")
 @place_options
 def remove_command(**values: Any) -> int:
-    """Name an MCP server no longer."""
+    """Remove an MCP server from your file."""
     from sam_tui.adapters.mcp_client.settings import without_server
 
     path, name = _own_file(values), values["name"]
@@ -99,9 +103,9 @@ def remove_command(**values: Any) -> int:
 @click.argument("name")
 @guarded_options
 def login_command(**values: Any) -> int:
-    """Open the page of a server's login in your browser; what it gives is kept in the data folder.
+    """Open a server's login page in your browser, and store the login in the keyring or the data folder.
 
-    A browser on this machine has to come back to an address of this machine.
+    The browser has to run on this machine, because it returns to an address of this machine.
     """
     require_output()
     report = _chosen(
@@ -112,11 +116,11 @@ def login_command(**values: Any) -> int:
     return 0 if report.standing == "ready" and report.login else 1
 
 
-@click.command("logout", short_help="Forget a login.")
+@click.command("logout", short_help="Delete a login.")
 @click.argument("name")
 @guarded_options
 def logout_command(**values: object) -> int:
-    """Delete what a login gave; at the server's own pages it can be withdrawn as well."""
+    """Delete a stored login; you can also revoke it on the server's own pages."""
     _chosen(asyncio.run(_reports(values, start=False)), values)
     deleted = asyncio.run(_forgotten(values))
     click.echo(
@@ -125,11 +129,11 @@ def logout_command(**values: object) -> int:
     return 0
 
 
-@click.command("test", short_help="Start one server and say how it does.")
+@click.command("test", short_help="Start one server and show its state.")
 @click.argument("name")
 @guarded_options
 def test_command(**values: Any) -> int:
-    """Start a server, list its tools, and say in one line each how it did; exit 1 where it failed."""
+    """Start a server, list its tools, and print the outcome of each step; exit 1 when it failed."""
     require_output()
     report = _chosen(asyncio.run(_reports(values, start=True, name=values["name"])), values)
     ready = report.standing == "ready"
@@ -158,7 +162,7 @@ def described(report: "ServerReport") -> list[str]:
     ]
     lines += [f"  error   {report.error}"] if report.error else []
     lines += (
-        [f"  login   kept; sam-tui mcp logout {report.name} forgets it"] if report.login else []
+        [f"  login   stored; sam-tui mcp logout {report.name} deletes it"] if report.login else []
     )
     lines += [f"  says    {line}" for line in report.instructions.splitlines()]
     lines += [f"  tool    {name}" for name in report.tools]
@@ -244,12 +248,12 @@ def _entry(values: Values) -> dict[str, Any]:
     timeout = {"timeout": values["timeout"]} if values["timeout"] else {}
     if first.startswith(("http://", "https://")):
         if extra or values["env"]:
-            raise UsageError("A URL takes --header, and neither arguments nor --env.")
+            raise UsageError("A URL takes --header, but no arguments and no --env.")
         headers = dict(_pair(text, ":") for text in values["header"])
         more = {"headers": headers} if headers else {}
         return {"type": "http", "url": first, **more, **timeout}
     if values["header"]:
-        raise UsageError("--header goes with a URL.")
+        raise UsageError("--header needs a URL.")
     env = dict(_pair(text, "=") for text in values["env"])
     return {"command": first, "args": extra, **({"env": env} if env else {}), **timeout}
 

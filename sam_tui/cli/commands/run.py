@@ -53,17 +53,19 @@ _NEVER_EMPTY = (
 def run_command(**values: object) -> int:
     """Run one prompt and print the answer; - or no prompt reads it from standard input.
 
-    Nobody is asked anything: what would need an approval is refused, unless --answers says else.
+    Nobody is asked: what would need an approval is refused, unless --answers allows it.
     """
     return run_once(values)
 
 
-@click.group("schema", short_help="What programs can rely on, as JSON Schema.")
+@click.group("schema", short_help="The formats that programs can rely on, as JSON Schema.")
 def schema_group() -> None:
-    """What programs can rely on, as JSON Schema."""
+    """The formats that programs can rely on, as JSON Schema."""
 
 
-@schema_group.command("events", short_help="The lines of --output-format stream-json.")
+@schema_group.command(
+    "events", short_help="The schema of the lines of --output-format stream-json."
+)
 def events_schema() -> int:
     """Print the schema of the lines of --output-format stream-json."""
     from sam_tui.headless.schema import line_schema
@@ -182,13 +184,13 @@ def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationI
     from sam_tui.headless.approvals import ApprovedCalls
 
     if runtime.workspace.locate(approvals.path).root is not None:
-        why = f"{approvals.path} lies in the workspace, where the agent could approve for you."
-        raise ConfigurationError(why, hint="Name a file elsewhere with --approvals.")
+        why = f"{approvals.path} is in the workspace, where the agent could approve its own calls."
+        raise ConfigurationError(why, hint="Choose a file outside with --approvals.")
     if not approvals.entries or conversation is None or runtime.model is None:
         return
     if approvals.conversation != conversation:
         why = f"{approvals.path} is about the conversation {approvals.conversation}."
-        raise ConfigurationError(why, hint=f"Go on with --resume {approvals.conversation}.")
+        raise ConfigurationError(why, hint=f"Continue with --resume {approvals.conversation}.")
     calls = approvals.made_again(calls_of(runtime.conversations.everything(conversation)))
     _require_tools(runtime, approvals.path, calls)
     if calls:
@@ -210,22 +212,22 @@ def _check(values: Values) -> None:
     for name in _NEVER_EMPTY:
         if values[name] == "":
             word = name.replace("_", "-")
-            raise UsageError(f"--{word} is empty.", hint="Leave it out, or say what it is.")
+            raise UsageError(f"--{word} is empty.", hint="Leave it out, or give it a value.")
     if values["input_format"] == "stream-json":
         if values["output_format"] != "stream-json":
-            raise UsageError("--input-format stream-json goes with --output-format stream-json.")
+            raise UsageError("--input-format stream-json needs --output-format stream-json.")
         if values["prompt"] not in (None, "-"):
-            why = "With --input-format stream-json every message comes on standard input."
+            why = "With --input-format stream-json all messages come from standard input."
             raise UsageError(why)
     elif values["replay_user_messages"]:
-        raise UsageError("--replay-user-messages goes with --input-format stream-json.")
+        raise UsageError("--replay-user-messages needs --input-format stream-json.")
     elif values["permission_prompt_tool"] == "stdio":
-        raise UsageError("--permission-prompt-tool stdio goes with --input-format stream-json.")
+        raise UsageError("--permission-prompt-tool stdio needs --input-format stream-json.")
 
     earlier = values["latest"] or values["resume"] or values["session_id"]
     if values["no_session_persistence"] and earlier and not values["fork"]:
-        why = "--no-session-persistence goes with a new conversation, or with --fork."
-        raise UsageError(why, hint="The one that you name would be removed at the end.")
+        why = "--no-session-persistence needs a new conversation, or --fork."
+        raise UsageError(why, hint="It would remove the conversation that you named.")
 
 
 def _image(name: str) -> Image:
@@ -238,7 +240,7 @@ def _image(name: str) -> Image:
     except UnusableFile as error:
         raise UsageError(f"{name} {error}.") from error
     if image is None:
-        raise UsageError(f"{name} is no PNG, JPEG, GIF or WebP image.")
+        raise UsageError(f"{name} is not a PNG, JPEG, GIF or WebP image.")
     return image
 
 
@@ -250,10 +252,13 @@ def _unbelieved(runtime: Runtime) -> tuple[str, ...]:
         return ignored
     if trust.state == "changed":
         changes = ", ".join(trust.changes()[:5])
-        state = f"{trust.folder} changed since it was trusted, so it is not believed: {changes}."
+        state = (
+            f"{trust.folder} changed since it was trusted, so these files are not "
+            f"trusted: {changes}."
+        )
         return (state, *ignored)
     names = ", ".join(item.name for item in trust.believed()[:5])
-    state = f"{trust.folder} is not trusted; not believed: {names}."
+    state = f"{trust.folder} is not trusted, and neither are its files: {names}."
     return (state, *ignored) if names else ignored
 
 
@@ -285,7 +290,7 @@ async def _nothing_chosen(runtime: Runtime) -> ConfigurationError:
     lines = [f"  --model {offer.model}   ({offer.source})" for offer in offers]
     return ConfigurationError(
         "No model is chosen.",
-        hint="\n".join(["Choose one with --model or SAM_TUI_MODEL. At hand:", *lines]),
+        hint="\n".join(["Choose one with --model or SAM_TUI_MODEL. Available:", *lines]),
     )
 
 

@@ -32,7 +32,7 @@ _ADDRESS = re.compile(r"https?://(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::[0-9]{1,5}
     type=click.IntRange(0, 65535),
     default=8933,
     show_default=True,
-    help="Of 127.0.0.1; 0 takes a free one.",
+    help="The port at 127.0.0.1; 0 takes a free one.",
 )
 @hand_out_option
 @click.option("--web", is_flag=True, help="Serve the workbench to browsers of this machine.")
@@ -40,23 +40,23 @@ _ADDRESS = re.compile(r"https?://(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::[0-9]{1,5}
     "--public-url",
     metavar="URL",
     default="",
-    help="With --web: https://HOST of a tunnel that ends here.",
+    help="With --web: https://HOST of a tunnel to this server.",
 )
 @click.option(
     "--most-workbenches",
     type=click.IntRange(1, 64),
     default=8,
     show_default=True,
-    help="With --web: at once.",
+    help="With --web: the most workbenches at once.",
 )
 @server_options
 def serve_command(**values: object) -> int:
-    """Serve POST /api/generate-plan and its companions on 127.0.0.1 until a signal comes.
+    """Serve POST /api/generate-plan and its companions on 127.0.0.1 until a signal arrives.
 
-    A client sends the token that is kept in plan-token in the data folder as “Authorization: Bearer …”.
-    What a task needs approved waits at /api/inquiries for an answer.
+    A client sends the token from the file plan-token of the data folder as “Authorization: Bearer …”.
+    Approvals that a task needs wait at /api/inquiries for an answer.
 
-    With --web it prints an address to open in a browser: each page there has a workbench of its own.
+    With --web it prints an address to open in a browser: each page has its own workbench.
     """
     asyncio.run(_serve_pages(values) if values["web"] else _serve(values))
     return 0
@@ -68,7 +68,7 @@ async def _serve_pages(values: Values) -> None:
 
     public: str = values["public_url"].rstrip("/")
     if public and not _ADDRESS.fullmatch(public):
-        raise UsageError(f"--public-url {public} is no address such as https://host.")
+        raise UsageError(f"--public-url {public} is not an address such as https://host.")
     token = bearer_token(data_dir_of(values), WEB_TOKEN)
 
     announced = False
@@ -79,10 +79,10 @@ async def _serve_pages(values: Values) -> None:
         if not announced:
             click.echo(f"sam-tui serves the workbench at {address}", err=True)
         if sys.stderr.isatty():
-            purpose = "For another browser" if announced else "Open (good once)"
+            purpose = "For another browser" if announced else "Open (works once)"
             click.echo(f"{purpose}: {public or address}/#{invitation}", err=True)
         elif not announced:  # perhaps into a log, where no invitation belongs
-            click.echo(f"POST /invitation with the token in {token.path} gives a path.", err=True)
+            click.echo(f"To get a path, POST /invitation with the token in {token.path}.", err=True)
         announced = True
 
     environment = dict(os.environ)

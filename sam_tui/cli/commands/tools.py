@@ -56,10 +56,10 @@ class _Outcome:
     def note(self) -> str:
         """What is true of a single call alone; empty for most."""
         if self.ended:
-            return f"A single call ends what it began: {', '.join(self.ended)}."
+            return f"A single call ends what it started: {', '.join(self.ended)}."
         decision = self.executed.decision
         refused = self.unattended and decision is not None and decision.rule == "unattended"
-        return "With --approve always the call is approved." if refused else ""
+        return "With --approve always this call would be allowed." if refused else ""
 
 
 @click.group("tools", short_help="The tools, without a model.")
@@ -68,7 +68,7 @@ def tools_group() -> None:
 
 
 @tools_group.command("list")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @profile_option
 @place_options
 def list_command(**values: object) -> int:
@@ -121,7 +121,7 @@ def _in_words(origin: Mapping[str, object]) -> str:
 @profile_option
 @place_options
 def schema_command(**values: object) -> int:
-    """Print what the model is told: one tool, or all as one JSON list. The same bytes every time."""
+    """Print what the model receives: one tool, or all as JSON. The bytes are the same every time."""
     require_output()
     registry = open_runtime(values).registry
     if values["tool"] is None:
@@ -142,14 +142,18 @@ def schema_command(**values: object) -> int:
     "--approve",
     type=click.Choice(["never", "always"]),
     default="never",
-    help="What to answer when an approval is needed (never).",
+    help="How to answer when an approval is needed (never).",
 )
-@click.option("--conversation", metavar="ID", help="Whose todos, results and terminals.")
+@click.option(
+    "--conversation",
+    metavar="ID",
+    help="The conversation whose todos, results and terminals it uses.",
+)
 @guarded_options
 def call_command(**values: object) -> int:
     """Call one operation and print one JSON object.
 
-    Exit code: 0 done, 1 failed, 2 malformed JSON or no such operation, 3 it needs an approval.
+    Exit code: 0 done, 1 failed, 2 malformed JSON or no such operation, 3 it needed an approval.
     """
     with contract_output() as out:
         code, answer = _answer(values)

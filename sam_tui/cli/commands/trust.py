@@ -18,25 +18,29 @@ if TYPE_CHECKING:
 
 @click.command("trust", short_help="Trust a folder's policy, hooks and instructions.")
 @click.argument("folder", required=False, metavar="[DIR]")
-@click.option("--list", "listed", is_flag=True, help="List the trusted folders and how they stand.")
-@click.option("--show", is_flag=True, help="Show what would be believed; decide nothing.")
-@click.option("--revoke", is_flag=True, help="Trust it no longer.")
-@click.option("--json", "as_json", is_flag=True, help="The list, or what is shown, as JSON.")
+@click.option("--list", "listed", is_flag=True, help="List the trusted folders and their state.")
+@click.option(
+    "--show", is_flag=True, help="Show the files that would be trusted, and decide nothing."
+)
+@click.option("--revoke", is_flag=True, help="End the trust.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list, or what is shown, as JSON.")
 def trust_command(
     folder: str | None, *, listed: bool, show: bool, revoke: bool, as_json: bool
 ) -> int:
     """Trust a folder (this one) as it is now.
 
-    Until then its policy only tightens and its hooks, servers and instructions are not believed.
-    When its policy or instruction files change, it has to be trusted again.
+    Until then its policy only tightens, and its hooks, servers and instructions are not used.
+    When one of these files changes, you have to trust the folder again.
     """
     from sam_tui.adapters.policy import AppFolders, FileTrust
     from sam_tui.core.authorization.paths.containment import Workspace
 
     if sum(map(bool, (listed, show, revoke))) > 1 or (listed and folder):
-        raise UsageError("--list goes alone, and --show not with --revoke.")
+        raise UsageError(
+            "--list takes no other option, and --show cannot be combined with --revoke."
+        )
     if as_json and not (listed or show):
-        raise UsageError("--json goes with --list or --show.")
+        raise UsageError("--json needs --list or --show.")
     trust = FileTrust(AppFolders.of(os.environ, data_folder()).config_dir)
     if listed:
         require_output()
@@ -53,7 +57,9 @@ def trust_command(
 
 def _revoke(trust: "FileTrust", path: str) -> int:
     if not trust.revoke(path):
-        raise UsageError(f"{path} was not trusted.", hint="“sam-tui trust --list” tells which are.")
+        raise UsageError(
+            f"{path} was not trusted.", hint="“sam-tui trust --list” lists the trusted folders."
+        )
     click.echo(terminal_safe(f"{os.path.realpath(path)} is no longer trusted."), err=True)
     return 0
 
@@ -61,7 +67,7 @@ def _revoke(trust: "FileTrust", path: str) -> int:
 def _trust(trust: "FileTrust", root: str) -> int:
     """Trust a folder, naming what is believed from now on and what changed since it last was."""
     for item in trust.believed(root, deep=True):
-        click.echo(terminal_safe(f"believed: {item.name} ({item.meaning})"), err=True)
+        click.echo(terminal_safe(f"trusted: {item.name} ({item.meaning})"), err=True)
     for change in trust.changes(root):
         click.echo(terminal_safe(change), err=True)
     trust.trust(root)
@@ -84,7 +90,7 @@ def _show(trust: "FileTrust", root: str, *, as_json: bool) -> int:
     for change in changes:
         click.echo(terminal_safe(f"  {change}"))
     if not believed:
-        click.echo("Nothing in it asks to be believed.")
+        click.echo("It has no files that need trust.")
     for item in believed:
         click.echo(terminal_safe(f"  {item.name}: {item.meaning}, {item.size} bytes"))
     return 0

@@ -75,13 +75,15 @@ class MainCommand(HeadlessCommand):
 
 @click.command("workbench", cls=MainCommand, hidden=True)
 @click.argument("prompt", required=False)
-@click.option("-p", "--print", "headless", is_flag=True, help="As “run”: print the answer and end.")
-@option("--inline", is_flag=True, help="Keep the terminal's scrollback: draw in its last rows.")
+@click.option(
+    "-p", "--print", "headless", is_flag=True, help="The same as “run”: print the answer and exit."
+)
+@option("--inline", is_flag=True, help="Draw in the last rows and keep the terminal's scrollback.")
 @option(
     "--screen-reader",
     is_flag=True,
     envvar="SAM_TUI_SCREEN_READER",
-    help="Plain lines with labels, nothing moves.",
+    help="Print plain lines with labels for screen readers.",
 )
 @hand_out_option
 @agent_options
@@ -95,7 +97,7 @@ def workbench_command(**values: object) -> int:
     option_name = next((n for n in RUN_ONLY if values[n] and is_given(n, values)), None)
     if option_name is not None:
         word = {"wait_stdin": "stdin"}.get(option_name, option_name).replace("_", "-")
-        raise UsageError(f"--{word} goes with --print.", hint="Or use “sam-tui run”.")
+        raise UsageError(f"--{word} needs --print.", hint="Or use “sam-tui run”.")
     if not _on_a_terminal():
         raise UsageError(
             "The workbench needs a terminal on standard input and output.",
@@ -104,7 +106,7 @@ def workbench_command(**values: object) -> int:
     if os.environ.get("TERM") == "dumb":
         raise UsageError(
             "The workbench cannot draw on a terminal with TERM=dumb.",
-            hint='Set TERM to what the terminal is, or use: sam-tui run "what to do"',
+            hint='Set TERM to the type of the terminal, or use: sam-tui run "what to do"',
         )
     return _open(values)
 

@@ -89,7 +89,7 @@ class Budget:
         if tokens is None:
             return None
         if self.unmetered:
-            why = "the model does not say what it uses"
+            why = "the model does not report its usage"
             return _unkept(f"{tokens:,} tokens", "tokens", why, "--max-turns")
         return _reached(f"{tokens:,} tokens", "tokens") if self._tokens_used >= tokens else None
 
@@ -98,7 +98,7 @@ class Budget:
         if cost is None:
             return None
         if self.unmetered or (self._tokens_used and self.usage.cost is None):
-            why = "what the model costs is not known"
+            why = "the price of the model is not known"
             return _unkept(f"${cost:g}", "cost", why, "--max-tokens or --max-turns")
         return _reached(f"${cost:g}", "cost") if (self.usage.cost or 0.0) >= cost else None
 
@@ -116,7 +116,7 @@ def _reached(what: str, limit: str) -> BudgetExhausted:
 
 
 def _unkept(what: str, limit: str, why: str, instead: str) -> BudgetExhausted:
-    text = f"The limit of {what} cannot be kept: {why}."
+    text = f"The limit of {what} cannot be enforced: {why}."
     return BudgetExhausted(text, limit=limit, hint=f"Use {instead} instead.")
 
 

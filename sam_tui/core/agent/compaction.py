@@ -117,8 +117,8 @@ def _shortened(messages: Sequence[Message], aim: int, limit: int) -> Compacted:
     if tokens > limit:
         raise ContextExceeded(
             f"The conversation could not be brought below {limit} tokens.",
-            hint="Take the last message back (/rewind) and send it shorter or in parts, or choose a model"
-            " that takes more.",
+            hint="Undo the last message (/rewind) and send it shorter or in parts, or choose "
+            "a model with a longer context.",
         )
     return Compacted(opening, kept_from, dropped, indices, tokens)
 

@@ -39,9 +39,9 @@ _CALL = (
 )
 _SAY = "Your answer was empty. Go on with the task, or say what came of it."
 TOLD = {
-    "length": "The answer reached the model's limit of length; the model is asked to go on.",
+    "length": "The answer reached the model's limit of length; the model is asked to continue.",
     "empty": "The model gave an empty answer; it is asked again.",
-    "text": "The model wrote a call as text that is not run; it is asked to call the tool itself.",
+    "text": "The model wrote a call as text, which does not run; it is asked to call the tool.",
     "tools": "The tools changed: the provider's cache of this conversation begins anew.",
 }
 """What the person is told of an answer that ended too early, by how it ended, and of other tools."""

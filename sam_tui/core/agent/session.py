@@ -80,13 +80,13 @@ class Session:
         takes none; ``ConfigurationError`` without a model.
         """
         if not text.strip():
-            raise UsageError("The message is empty.", hint="Type what should be done.")
+            raise UsageError("The message is empty.", hint="Type a task.")
         if self.busy:
             raise UsageError("A turn is running.", hint="Wait for it, or cancel it.")
         if self.model is None:
             raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
         if images and not takes_images(self.model):
-            why = f"{self.model.name} takes no images."
+            why = f"{self.model.name} does not accept images."
             raise UsageError(why, hint="Choose another model, or leave the images out.")
         self.busy = True
         try:

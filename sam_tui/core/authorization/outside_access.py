@@ -11,11 +11,11 @@ from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
-LIVE = "The command waits for the answer and goes on from there: nothing is run twice."
-PLANTED = "Exactly this is placed there; other content is a new question."
+LIVE = "The command waits for your answer and continues from there: nothing runs twice."
+PLANTED = "Exactly this content is written; other content is a new question."
 AGAIN = (
-    "Nobody could be asked while it ran. On yes the whole command is run again from its beginning,"
-    " so what it has done already is done twice."
+    "The guard could not ask while it ran. A yes runs the whole command again from its "
+    "beginning, so what it already did is done twice."
 )
 
 

@@ -17,7 +17,7 @@ from sam_tui.core.verdict import Decision
 
 _COLUMNS, _ROWS = 56, 8
 """Of the agent's words."""
-_THEN = "It was refused before, and the agent asks for it; a yes is for calls to come"
+_THEN = "It was refused before, and the agent asks for it; a yes applies to later calls"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _current(
         return refusal, str(error)
     explained = guard.explain(conversation, refusal.operation, accesses)
     if explained.targets != refusal.targets:
-        return refusal, "it leads elsewhere by now"
+        return refusal, "its target has changed"
     if explained.outcome != "ask":
         return refusal, explained.reason
     return replace(refusal, accesses=accesses), ""

@@ -62,8 +62,8 @@ class ShownPreview:
         """Raises ``ToolError`` where the call would no longer do what was shown."""
         if self._shown is not None and tuple(self._compute()) != self._shown:
             raise ToolError(
-                "The files changed while the question stood, so the call would do something else"
-                " than what was allowed. Nothing was changed.",
+                "The files changed while the question was open, so the call would do "
+                "something other than what was allowed. Nothing was changed.",
                 hint="Read them again, then call again.",
             )
 

@@ -53,7 +53,7 @@ class FolderTrust:
         return self._store.believed(self.folder, deep=deep)
 
     def inspect(self) -> Inspection:
-        """The same, with the folders below, as it is now: for ``trust`` once the person saw it."""
+        """The present files and digests of the folder and its subfolders, to review before ``trust``."""
         return self._store.inspect(self.folder)
 
     def vouches(self, name: str, data: bytes) -> bool:
@@ -81,7 +81,10 @@ class FolderTrust:
         changes = self.changes()
         listed = ", ".join(gist(change, 60) for change in changes[:_NAMED])
         more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
-        return f"What you trusted here changed, so it is not believed any more: {listed}{more}."
+        return (
+            "These files changed since you trusted the folder, so they are no longer "
+            f"trusted: {listed}{more}."
+        )
 
     def trust(self, shown: Inspection | None = None) -> None:
         """Trust the folder as it is now, or as it was inspected: later changes count as changes.

@@ -39,7 +39,7 @@ def open_regular(path: str, *, root: str = "") -> int:
     except FileNotFoundError:
         raise MissingFile("is not there") from None
     except ValueError:
-        raise UnusableFile("has a name that no file has") from None
+        raise UnusableFile("has a name that files cannot have") from None
     except OSError as error:
         raise UnusableFile(f"cannot be read: {error.strerror}") from None
     try:
@@ -58,7 +58,7 @@ def read_bounded(path: str, *, most: int, root: str = "", alone: bool = False) -
     try:
         with os.fdopen(open_regular(path, root=root), "rb") as file:
             if alone and os.fstat(file.fileno()).st_nlink > 1:
-                raise UnusableFile("has other names, and such files are not read here")
+                raise UnusableFile("has other names (hard links), and such files are not read here")
             data = file.read(most + 1)
     except OSError as error:
         raise UnusableFile(f"cannot be read: {error.strerror}") from None
@@ -96,7 +96,7 @@ def read_named(path: str, *, most: int) -> bytes:
     except FileNotFoundError:
         raise MissingFile("is not there") from None
     except ValueError:
-        raise UnusableFile("has a name that no file has") from None
+        raise UnusableFile("has a name that files cannot have") from None
     except OSError as error:
         raise UnusableFile(f"cannot be read: {error.strerror}") from None
     if len(data) > most:
@@ -122,12 +122,12 @@ def _parent_of(path: str, root: str) -> tuple[int, str]:
     """The folder that holds it, entered part by part below the root, and the name in it."""
     *above, name = os.path.relpath(path, root).split(os.sep)
     if os.pardir in above or name in (os.curdir, os.pardir):
-        raise UnusableFile("lies outside the folder")
+        raise UnusableFile("is outside the folder")
     folder = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
     for part in above:
         try:
             if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
-                raise UnusableFile(f"lies behind {part}, which is a link")
+                raise UnusableFile(f"is behind {part}, which is a link")
             below = os.open(part, _FOLDER, dir_fd=folder)
         except NotADirectoryError:
             raise MissingFile("is not there") from None
@@ -141,4 +141,4 @@ def _insist(about: os.stat_result) -> None:
     if stat.S_ISLNK(about.st_mode):
         raise UnusableFile("is a link, and links are not read here")
     if not stat.S_ISREG(about.st_mode):
-        raise UnusableFile("is no regular file")
+        raise UnusableFile("is not a regular file")

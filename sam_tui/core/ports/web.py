@@ -85,8 +85,8 @@ class Page:
 
 
 _STATUS_HINTS: Mapping[int, str] = {
-    401: "It wants a login, which this tool does not have.",
-    403: "The site refuses automatic readers or wants a login; look for another source.",
+    401: "It requires a login, which this tool does not have.",
+    403: "The site refuses automated readers or requires a login; look for another source.",
     404: "Check the address, or search for the page.",
     410: "The page was removed; search for another source.",
     429: "The site wants fewer requests; wait, or use another source.",

@@ -334,7 +334,10 @@ class WorkflowStore(Protocol):
         ...
 
     def hold(self, execution: str) -> AbstractContextManager[bool]:
-        """Be the one process that drives an execution: False when another is. Death lets go."""
+        """Hold the lock of the process that drives an execution.
+
+        Yields False while another process holds it. The lock ends with its process.
+        """
         ...
 
     def close(self) -> None: ...

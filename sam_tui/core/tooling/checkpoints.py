@@ -93,13 +93,13 @@ class CallCheckpoints:
             case CommandAccess():
                 for reading in self._readings(located):
                     if reading is None or reading.holds("network"):
-                        yield "it may have spoken to the network"
+                        yield "it may have used the network"
                     if reading is None or reading.holds("privileged"):
                         yield "it may have changed the system"
             case Use(server=server):
                 yield f"what the server {server} did"
             case Fetch() | Connect():
-                yield "it spoke to the network"
+                yield "it used the network"
             case _:
                 pass
 
@@ -159,6 +159,6 @@ class Rewinder:
 def files_untouched(plan: RewindPlan) -> str:
     """How many files stay as they are because only others changed them; empty where there is none."""
     if plan.untouched == 1:
-        return "1 file that only others changed stays as it is."
-    stay = f"{plan.untouched} files that only others changed stay as they are."
+        return "1 file that only other programs changed stays as it is."
+    stay = f"{plan.untouched} files that only other programs changed stay as they are."
     return stay if plan.untouched else ""

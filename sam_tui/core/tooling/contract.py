@@ -185,7 +185,7 @@ def operation_key(tool: Tool, operation: Operation[Any]) -> str:
 
 Gate = Callable[[str], str]
 """Whether an operation is callable now: empty for yes, else why not and what is."""
-THEN = "You changed what is written"
+THEN = "You changed the content"
 """Said in a question about a call that the person changed."""
 _LONGEST = 8_000
 """Characters of a difference that the model is told."""
@@ -248,7 +248,7 @@ def amended_plan(
     """The plan that writes the text as the person changed it, in place of the proposed text."""
     draft, operation = draft_of(plan, accesses), plan.operation
     if draft is None or operation is None or operation.amend is None:
-        raise ToolError(f"What {plan.key} would write cannot be changed any more.")
+        raise ToolError(f"The content of {plan.key} can no longer be changed.")
     text = shield.unmask_data({"text": text})["text"]
     amended, arguments = operation.amend(plan.arguments, text)
     return replace(

@@ -178,7 +178,7 @@ class Hooking:
         if hook.source == "user" or self.hooks.confined:
             return ""
         if hook.event == "Notification":
-            return "nothing holds it here, and a question is open already"
+            return "there is no sandbox for it here, and another question is open"
         request = Request(
             asker.conversation,
             asker.call,

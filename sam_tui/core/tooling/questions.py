@@ -83,7 +83,7 @@ class OutsideQuestions:
         self._record(decision)
 
     def _cancelled(self, operation: str, targets: tuple[str, ...]) -> None:
-        reason = "the command ended before it was answered"
+        reason = "the command ended before the question was answered"
         self._record(Decision(operation, "cancelled", "user", "cancelled", reason, targets=targets))
 
 
@@ -130,7 +130,7 @@ class HostQuestions:
         return response
 
     def _cancelled(self) -> None:
-        reason = "the call was cancelled before it was answered"
+        reason = "the call was cancelled before the question was answered"
         self._record(self._request.decided("cancelled", "user", "cancelled", reason))
 
 

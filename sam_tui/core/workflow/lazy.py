@@ -70,7 +70,7 @@ class LazyWorkflows:
         return self._workflows
 
     def recorder(self) -> "EvidenceRecorder":
-        """What the calls of conversations are seen by."""
+        """The recorder of calls, which become evidence of workflow steps."""
         if self._recorder is None:
             from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 

@@ -18,7 +18,7 @@ _DECISIONS = {
     "plan_adopted": "A plan was adopted",
     "plan_approved": "The plan was approved",
     "plan_unachievable": "The task was found not achievable",
-    "replan_asked": "A new plan was asked for",
+    "replan_asked": "A new plan was requested",
     "budget_exhausted": "A budget was used up",
     "question_answered": "A person decided",
 }
@@ -54,7 +54,7 @@ class MemoryBank:
         return "key_decisions_and_learnings.md", _decisions(self._events())
 
     def decided(self, after: int) -> tuple[bool, int]:
-        """Whether there are decisions after an event, by its number; and the newest event's."""
+        """Whether decisions follow the event with this number, and the number of the newest event."""
         events = self._workflows.records.reader.events(
             EventQuery(self._task, after=after, limit=_EVENTS)
         )
@@ -62,7 +62,7 @@ class MemoryBank:
         return any(event.type in _DECISIONS for event in events), newest
 
     def archive(self) -> list[BankFile]:
-        """What is written at the end."""
+        """The files that are written when the task has ended."""
         result = self._planned.result(self._task)
         answer = result["finalAnswer"] or "There is none yet."
         log = _log(result["executedPlan"], str(result["message"]))

@@ -300,7 +300,7 @@ class Workflows:
             if case.row.state != "paused" or not case.row.question_json:
                 raise WorkflowRefused(
                     "nothing_asked",
-                    f"Execution {execution_id} asks nothing.",
+                    f"Execution {execution_id} has no open question.",
                     details={"execution_id": execution_id, "state": case.row.state},
                 )
             return decide(case, choice)

@@ -64,7 +64,7 @@ class StoreUpkeep:
         with self._store.unit() as unit:
             unit.pin(sha256(text), text)
         if self._store.reader.pinned(sha256(text)) != text:
-            raise StorageError("The store did not give back what was written.")
+            raise StorageError("The store did not return what was written.")
 
 
 def _difference(before: KnownFile | None, digest: str) -> str:

@@ -121,9 +121,9 @@ class MessageInput:
             value: object = json.loads(line.decode("utf-8-sig"))
             json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
-            raise self._wrong("it is no JSON in UTF-8") from None
+            raise self._wrong("it is not JSON in UTF-8") from None
         if not isinstance(value, dict):
-            raise self._wrong("it is no object")
+            raise self._wrong("it is not an object")
         return cast("Any", value)
 
     def _message(self, fields: dict[str, object]) -> ReceivedMessage:
@@ -158,7 +158,7 @@ class MessageInput:
             raise self._wrong(f"{name} is not in the line itself (source.type base64)")
         image = image_of_text(name, source.get("data"))
         if image is None:
-            raise self._wrong(f"{name} is no PNG, JPEG, GIF or WebP of up to 3.75 MB in Base64")
+            raise self._wrong(f"{name} is not a PNG, JPEG, GIF or WebP of up to 3.75 MB in Base64")
         return image
 
     def _answered(self, response: dict[str, object]) -> None:
@@ -180,13 +180,13 @@ class MessageInput:
             case "initialize":
                 pass
             case subtype:
-                fault = f"{json.dumps(subtype)[:40]} has no meaning here"
+                fault = f"{json.dumps(subtype)[:40]} is not supported"
                 response = {"subtype": "error", "request_id": identifier, "error": fault}
         self._send({"type": "control_response", "response": response})
 
     def _wrong(self, why: str) -> UsageError:
         text = f"Line {self._number} of standard input cannot be used: {why}."
-        return UsageError(text, hint=f"Each line is such an object: {_FORM}")
+        return UsageError(text, hint=f"Each line must be an object such as {_FORM}")
 
 
 @asynccontextmanager

@@ -138,7 +138,7 @@ def _approval(answer: object, arguments: dict[str, object]) -> Approval:
     if fields.get("behavior") == "deny":
         return Approval("deny", str(fields.get("message") or ""))
     if fields.get("behavior") != "allow":
-        return Approval("deny", "Nobody answered, or in words that mean nothing.")
+        return Approval("deny", "Nobody answered, or the answer could not be understood.")
     if fields.get("updatedInput") not in (None, {}, arguments):
         changed = json.dumps(fields["updatedInput"])[:2000]
         return Approval("deny", f"Call it with this input, which would be allowed: {changed}")

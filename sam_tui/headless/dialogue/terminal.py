@@ -77,7 +77,7 @@ class TerminalPerson:
             try:
                 answer = await self._answer(inquiry)
             except asyncio.CancelledError:
-                self._write("\nThis is no longer asked.\n")
+                self._write("\nThis question is closed.\n")
                 raise
             if answer is None:
                 runtime.inquiries.withdraw(inquiry.request)
@@ -197,5 +197,5 @@ def _line(text: str) -> str:
 def _barred(text: str) -> list[str]:
     """Untrusted text as lines that each begin with a bar, at most ``_MOST_LINES``."""
     lines = terminal_safe(text).splitlines()
-    cut = [f"({len(lines) - _MOST_LINES} further lines are not shown)"]
+    cut = [f"({len(lines) - _MOST_LINES} more lines are hidden)"]
     return [f"  | {line}" for line in lines[:_MOST_LINES]] + cut * (len(lines) > _MOST_LINES)

@@ -69,13 +69,13 @@ def _of_turns(
         for position, (step, again) in enumerate(zip_longest(before, after), 1):
             where = f"{whose}turn {number}, step {position}"
             if step is None or again is None:
-                words = "was not reached" if again is None else "was not present"
+                words = "was not reached" if again is None else "was not there"
                 yield Deviation("requests", where, words)
                 continue
             requests = guidance.compared(step.request, again.request, subagent=bool(whose))
             if requests[0] != requests[1]:
                 lines = _difference(*requests)
-                yield Deviation("requests", where, "the request is made up in another way", lines)
+                yield Deviation("requests", where, "the request has other parts", lines)
             yield from _of_results(where, step, again)
 
 
@@ -106,7 +106,7 @@ def _of_files(recorded: Scenario, played: Scenario) -> Iterator[Deviation]:
         elif _content(then) != _content(now) or then.kind != now.kind:
             kind = "" if then.kind == now.kind else f", and is a {now.kind}, not a {then.kind}"
             lines = _difference(_lines(then), _lines(now))
-            yield Deviation("files", path, f"has another content{kind}", lines)
+            yield Deviation("files", path, f"has other content{kind}", lines)
 
 
 def _content(file: RecordedFile) -> str | bytes:

@@ -86,7 +86,7 @@ class RecordedModel:
             if calls & subagent.calls if calls else not subagent.running:
                 subagent.running = True
                 return subagent.steps
-        raise ModelRejected("The recording has the answers of its own conversation alone.")
+        raise ModelRejected("The recording has only answers of its own conversation.")
 
     async def close(self) -> None:
         """Nothing to release."""
@@ -202,9 +202,9 @@ def files_below(root: str) -> FilesByPath:
 async def play(
     runtime: Runtime, scenario: Scenario, placeholders: PathPlaceholders, data: str
 ) -> tuple[Scenario, list[str]]:
-    """Play all turns; what came of it as a scenario, and what went wrong with turns, in words.
+    """Play all turns. Returns the outcome as a scenario, and a message for each turn that failed.
 
-    ``data`` is the runtime's data folder, which has nothing in it.
+    ``data`` is the empty data folder of the runtime.
     """
     root = runtime.workspace.root
     before = files_below(root)

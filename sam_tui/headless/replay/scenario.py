@@ -331,7 +331,7 @@ def read_scenario(name: str, data: bytes) -> Scenario:
             first = error.errors(include_url=False, include_input=False)[0]
             where = f": {'.'.join(map(str, first['loc']))} {first['msg']}"[:300]
         hint = "“sam-tui sessions to-test” writes one."
-        raise UsageError(f"{name} is no recording to play{where}.", hint=hint) from None
+        raise UsageError(f"{name} is not a recording{where}.", hint=hint) from None
     if not scenario.turns:
         raise UsageError(f"{name} has no prompt to play.")
     return scenario
@@ -344,7 +344,7 @@ def write_scenario(scenario: Scenario) -> str:
         raise UsageError(
             f"The files of this conversation's folder have {size:,} bytes; a recording takes at most"
             f" {MOST_BYTES:,}.",
-            hint="Name those that it needs with --files, such as --files 'src/*.py'.",
+            hint="Select the files that it needs with --files, such as --files 'src/*.py'.",
         )
     return _adapter().dump_json(scenario, indent=1, exclude_defaults=True).decode() + "\n"
 

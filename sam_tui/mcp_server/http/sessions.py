@@ -234,7 +234,7 @@ class McpSessions(StreamableHTTPSessionManager):
         """Go on with a stream after the event that its client saw last."""
         stream = events.stream(last)
         if stream is None:
-            await refuse(400, "What came after this event is no longer kept.", send)
+            await refuse(400, "Events after this one are no longer stored.", send)
             return
         # Opened again, a stream needs no event that says so: to send one, the SDK would await
         # between the last event that is kept and the first that is live, and lose what comes then.

@@ -6,7 +6,7 @@ CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "conversation",
         "Conversation tab",
-        "Show the next conversation of this window, or the one named; a click on its name does, too",
+        "Show the next conversation of this window, or a chosen one; you can also click its name",
         (),
         "conversation",
         "new|close|NUMBER",
@@ -14,7 +14,7 @@ CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "conversation_new",
         "New conversation tab",
-        "Begin another conversation in a tab of its own; turns of the others go on",
+        "Begin another conversation in its own tab; turns in other tabs continue",
         ("alt+n",),
     ),
     WorkbenchAction(
@@ -26,28 +26,30 @@ CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "conversation_previous",
         "Previous conversation tab",
-        "Show the conversation of this window before",
+        "Show the previous conversation of this window",
         ("shift+f12",),
     ),
-    WorkbenchAction("fork", "Fork", "Go on in a copy of this conversation", (), "fork"),
+    WorkbenchAction("fork", "Fork", "Continue in a copy of this conversation", (), "fork"),
     WorkbenchAction(
         "fork_block",
         "Fork here",
-        "In the transcript: a copy that ends at the block that Tab marks; a prompt comes back for editing",
+        "In the transcript: copy the conversation up to the selected block; a prompt comes "
+        "back for editing",
         ("alt+f",),
         local=True,
     ),
     WorkbenchAction(
         "export_block",
         "Export the block",
-        "In the transcript: write the block that Tab marks to a file, secrets masked; Alt+C copies it",
+        "In the transcript: write the selected block to a file, secrets masked; Alt+C copies it",
         ("alt+s",),
         local=True,
     ),
     WorkbenchAction(
         "export_conversation",
         "Export",
-        "Write this conversation to a new file, secrets masked: Markdown, or JSON or HTML by its ending",
+        "Write this conversation to a new file, secrets masked: Markdown, JSON or HTML by its "
+        "extension",
         (),
         "export",
         "FILE",
@@ -55,7 +57,8 @@ CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "side_question",
         "Side question",
-        "Ask beside the conversation, also while a turn runs: the same context, no call, nothing kept",
+        "Ask beside the conversation, also while a turn runs: same context, no calls, nothing "
+        "is stored",
         (),
         "btw",
         "QUESTION",
@@ -63,7 +66,7 @@ CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "goal",
         "Goal",
-        "Go on turn after turn until a command passes; without one, leave the goal",
+        "Run turn after turn until a command passes; without a command, end the goal",
         (),
         "goal",
         "COMMAND",

@@ -90,9 +90,9 @@ class _Choice:
         holders = [action for action in self.actions.values() if key in action.keys]
         fixed = next((a.name for a in holders if a.local or a.name in FIXED), "")
         if not key:
-            fault = f"“{text}” is no key that can be set."
+            fault = f"“{text}” is not a key that can be set."
         elif self.owners.get(key, name) != name:
-            fault = f"{text} is set for {self.owners[key]} already."
+            fault = f"{text} is already set for {self.owners[key]}."
         elif fixed:
             fault = f"{text} belongs to “{fixed}”."
         else:
@@ -116,7 +116,7 @@ def _refusal(name: str, actions: Mapping[str, WorkbenchAction]) -> str:
         meant = f" Did you mean “{near[0]}”?" if near else " docs/keys.md lists the actions."
         return f"keys.{name}: there is no such action.{meant}"
     if actions[name].local or name in FIXED:
-        return f"keys.{name}: its keys cannot be changed."
+        return f"keys.{name}: its keys are fixed."
     return ""
 
 

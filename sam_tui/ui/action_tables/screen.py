@@ -6,29 +6,31 @@ SCREEN_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "side",
         "Side column",
-        "Show or hide todos and terminal; auto: it opens when it has something; a number: its width",
+        "Show or hide todos and terminal; auto: show when there is something to see; a "
+        "number: the width",
         ("f2",),
         "side",
         "auto|show|hide|PERCENT",
     ),
     WorkbenchAction(
-        "side_wider", "Wider side column", "Give the side column more width", ("alt+comma",)
+        "side_wider", "Wider side column", "Make the side column wider", ("alt+comma",)
     ),
     WorkbenchAction(
-        "side_narrower", "Narrower side column", "Give the side column less", ("alt+full_stop",)
+        "side_narrower", "Narrower side column", "Make the side column narrower", ("alt+full_stop",)
     ),
     WorkbenchAction(
         "mouse",
         "Mouse",
-        "Give the mouse to the terminal around, which then selects and scrolls itself; again, back",
+        "Leave the mouse to the outer terminal, which then selects and scrolls itself; again, "
+        "take it back",
         ("f9",),
         "mouse",
     ),
-    WorkbenchAction("top", "To the beginning", "Scroll to the first text", ("ctrl+home",)),
+    WorkbenchAction("top", "To the beginning", "Scroll to the beginning", ("ctrl+home",)),
     WorkbenchAction(
         "layout",
         "Layout",
-        "Side by side, by turns, or the conversation alone; remembered like the side column",
+        "Side by side, one at a time, or the conversation alone; the choice is remembered",
         (),
         "layout",
         "auto|wide|narrow|focus",

@@ -6,67 +6,66 @@ TERMINAL_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "shell_command",
         "Run in your shell",
-        "Run in the shell beside; the output is offered for the next prompt",
+        "Run a command in your shell; you can add its output to the next prompt",
         typed="!command",
     ),
     WorkbenchAction(
         "tab",
         "Next terminal",
-        "Show the next terminal tab, or the one named; Alt+1 to Alt+9 or a click go there",
+        "Show the next terminal tab, or a chosen one; Alt+1 to Alt+9 or a click also choose",
         ("f4",),
         "tab",
         "new|close|rename NAME|NUMBER",
     ),
     WorkbenchAction(
-        "tab_previous", "Previous terminal", "Show the terminal tab before", ("shift+f4",)
+        "tab_previous", "Previous terminal", "Show the previous terminal tab", ("shift+f4",)
     ),
-    WorkbenchAction(
-        "tab_new", "New terminal", "Open another shell in a tab of its own", ("alt+t",)
-    ),
+    WorkbenchAction("tab_new", "New terminal", "Open another shell in its own tab", ("alt+t",)),
     WorkbenchAction("tab_close", "Close terminal", "End this shell and close its tab", ("alt+w",)),
-    WorkbenchAction("tab_rename", "Rename terminal", "Give this terminal tab a name"),
+    WorkbenchAction("tab_rename", "Rename terminal", "Rename this terminal tab"),
     WorkbenchAction(
         "end_command",
         "End the command",
-        "End what runs in the terminal on show, not its shell: INT, a second later TERM, then KILL",
+        "End the program in this terminal but not its shell: INT, a second later TERM, then KILL",
         (),
         "end",
     ),
     WorkbenchAction(
         "watch_only",
         "Watch only",
-        "Let nobody type in the agent's terminal; again, the agent",
+        "Let nobody type in the agent's terminal; again, let the agent type",
         ("f7",),
         "watch",
     ),
     WorkbenchAction(
         "take",
         "Take or hand back",
-        "Type in the agent's terminal yourself; again, hand it back, and the agent learns what changed",
+        "Type in the agent's terminal yourself; again, hand it back, and the agent sees what "
+        "changed",
         ("f8",),
         "take",
     ),
     WorkbenchAction(
-        "zoom", "Zoom the terminal", "Give it the whole width, and back", ("f6",), "zoom"
+        "zoom", "Zoom the terminal", "Give the terminal the whole width, and back", ("f6",), "zoom"
     ),
     WorkbenchAction(
         "look_back",
         "Look back in the terminal",
-        "Move, mark, find and copy in all the terminal keeps; Esc returns to its program",
+        "Scroll, mark, find and copy in the whole output; Esc returns to the program",
         ("f5",),
         "look",
     ),
     WorkbenchAction(
         "output_send",
         "Send output to the prompt",
-        "Put what is marked in the terminal, or its last command with output, into the prompt",
+        "Put the marked text, or the output of the last command, into the prompt",
         ("alt+o",),
         "output",
     ),
     WorkbenchAction(
         "record",
         "Record the terminal",
-        "Record the terminal on show to an asciicast file, or end the recording",
+        "Record this terminal to an asciicast file, or stop the recording",
         ("alt+r",),
         "record",
         "FILE",
@@ -80,10 +79,10 @@ TERMINAL_ACTIONS: tuple[WorkbenchAction, ...] = (
         "FILE",
     ),
     WorkbenchAction(
-        "output_pager", "Output in the pager", "Read the terminal in $PAGER", (), "pager"
+        "output_pager", "Output in the pager", "Read the output in $PAGER", (), "pager"
     ),
     WorkbenchAction(
-        "output_editor", "Output in the editor", "Open the terminal in $EDITOR", (), "editor"
+        "output_editor", "Output in the editor", "Open the output in $EDITOR", (), "editor"
     ),
     *(
         WorkbenchAction(

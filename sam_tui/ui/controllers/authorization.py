@@ -23,11 +23,11 @@ LOOKED_AT = 500
 _DECIDED = {
     "trusted": "is trusted as it is now",
     "untrusted": "is no longer trusted",
-    "changed": "changed while it was shown, so it is not believed: /trust shows it again",
+    "changed": "changed while it was shown, so it is not trusted: /trust shows it again",
 }
 """What a choice came to."""
-_NOTHING_GRANTED = "Nothing is allowed for a while. What is allowed for good: sam-tui guard grants."
-_TAKES_BACK = "Enter takes one back; what is allowed for good: sam-tui guard grants"
+_NOTHING_GRANTED = "There are no temporary grants. For permanent ones: sam-tui guard grants."
+_TAKES_BACK = "Enter revokes a grant; for permanent ones: sam-tui guard grants"
 _ROUND: tuple["PermissionMode", ...] = ("ask", "ask-all", "accept-edits", "plan")
 
 
@@ -65,9 +65,7 @@ class Authorization:
         else:
             if broken is None:
                 return
-            notice = (
-                f"The log of decisions was changed: entry {broken} does not fit the one before it."
-            )
+            notice = f"The audit log was changed: entry {broken} does not match the one before it."
             words = "log broken: /audit"
         self._context.notice(f"{notice} /audit shows it.", "warning")
         self._standing.audit = words
@@ -147,11 +145,11 @@ class Authorization:
             )
             for grant in granted.current()
         ]
-        self._context.pick("allowed for a while", options, empty=_NOTHING_GRANTED, hint=_TAKES_BACK)
+        self._context.pick("temporary grants", options, empty=_NOTHING_GRANTED, hint=_TAKES_BACK)
 
     def _take_back(self, grant: "Grant") -> None:
         revoked = self._runtime.guard.grants.revoke(grant.id)
-        words = "is asked about again" if revoked else "was over already"
+        words = "is revoked" if revoked else "had already expired"
         self._context.notice(f"{grant.operation} {words}: {visible_line(grant.target)}")
 
     # ---- mode
@@ -180,7 +178,7 @@ class Authorization:
 
     def _use_mode(self, mode: "PermissionMode") -> None:
         if mode == "plan" != self._runtime.mode and (writers := self._writers()):
-            words = "What was started before plan mode may go on writing to the workspace"
+            words = "Programs that started before plan mode can still write to the workspace"
             self._context.notice(f"{words}: {writers}.", "warning")
         self._runtime.guard.use_mode(mode)
         self._standing.mode = mode
@@ -207,8 +205,11 @@ def _untrusted_notice(names: tuple[str, ...], *, changed: bool) -> str:
     listing = ", ".join(one_line(name, 60) for name in names[:_NAMED])
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     notice = (
-        f"What you trusted here changed, so it is not believed any more: {listing}{more}."
+        (
+            "These files changed since you trusted the folder, so they are no longer trusted: "
+            f"{listing}{more}."
+        )
         if changed
-        else f"This folder is not trusted, so what it brings is not believed: {listing}{more}."
+        else f"This folder is not trusted, so its files are not used: {listing}{more}."
     )
     return f"{notice} /trust shows them and asks."

@@ -60,12 +60,12 @@ class Background:
             )
         ]
         if not released:
-            self._context.notify_briefly("Nothing runs that could go to the background.")
+            self._context.notify_briefly("No command is running that could move to the background.")
 
     def show(self) -> None:
         """List the background commands of the conversation: read their output, end them, or have the agent
         wait for one."""
-        empty = "Nothing of this conversation runs in the background. Ctrl+B sends a command there."
+        empty = "This conversation has no commands in the background. Ctrl+B moves one there."
         self._context.pick(
             "background commands",
             [
@@ -81,7 +81,7 @@ class Background:
         options: list[Option] = [(Choice("Read its output", job.id), partial(self._read, job))]
         if job.running:
             back = Choice("Bring it back", "ask the agent to wait for it")
-            end = Choice("End it", "with all that it started")
+            end = Choice("End it", "with all processes it started")
             options += [
                 (back, partial(self._bring_back, job)),
                 (end, lambda: self._context.app.run_worker(job.end, group="background")),
@@ -93,7 +93,7 @@ class Background:
 
     def _bring_back(self, job: _Job) -> None:
         area = self._context.screen.prompt.area
-        words = f"Wait for {job.id} ({one_line(job.command, 60)}) and go on with what it brings."
+        words = f"Wait for {job.id} ({one_line(job.command, 60)}) and continue with its result."
         area.put(f"{area.text}\n{words}" if area.text.strip() else words)
         self._context.screen.focus_bottom()
 
@@ -176,6 +176,6 @@ def state_of(command: "BackgroundCommand") -> str:
     if result is None:
         return command.failure or "ended"
     if result.timed_out:
-        return f"ended: out of time after {took}"
+        return f"timed out after {took}"
     ending = f"signal {result.signal}" if result.exit_code is None else f"exit {result.exit_code}"
     return f"{ending} after {took}"

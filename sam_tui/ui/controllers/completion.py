@@ -104,7 +104,7 @@ class Completion:
                 self._sought = ""
                 least = "at least " if result.cut else ""
                 words = f"The first {len(paths):,} of {least}{count:,} files; "
-                words += "what you type finds the others."
+                words += "type to find the others."
                 self._context.screen.status.flash(words)
         self._area.offer_files()
 

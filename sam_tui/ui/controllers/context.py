@@ -22,7 +22,7 @@ Option = tuple[Choice, Callable[[], object]]
 _CLOSE_WITHIN = 10.0
 _SHORT = 48
 """Characters up to which a notice covers nothing: it stands in the status bar, where that has room."""
-NOTHING_MARKED = "Tab marks a block first."
+NOTHING_MARKED = "Select a block with Tab first."
 
 
 @dataclass(frozen=True, slots=True)

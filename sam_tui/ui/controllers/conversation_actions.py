@@ -57,7 +57,7 @@ class ConversationActions:
     def remember(self, text: str) -> None:
         """Keep a line of the person's for all work to come, in their own instructions."""
         path = self._runtime.parts.remember(text)
-        self._context.notice(f"Remembered for all work to come, in {path}: {one_line(text, 80)}")
+        self._context.notice(f"Added to your instructions in {path}: {one_line(text, 80)}")
 
     def search_prompts(self) -> None:
         """Pick a prompt of any conversation, the newest first; it is put in to be changed and sent."""
@@ -75,7 +75,7 @@ class ConversationActions:
             self._context.screen.prompt.area.put(texts[index])
             self._context.screen.focus_bottom()
 
-        empty = "Nothing was asked yet."
+        empty = "There are no prompts yet."
         self._context.pick_loaded("prompts of all conversations", load, chosen, empty=empty)
 
     def context(self) -> None:
@@ -102,7 +102,7 @@ class ConversationActions:
             )
             for entry in self._runtime.journal.entries(conversation)
         ]
-        empty = "This conversation has changed no file that can be put back."
+        empty = "This conversation has changed no file that can be restored."
         self._context.pick("undo a change", options, empty=empty)
 
     def _undo(self, conversation: "ConversationId", entry: "JournalEntry") -> None:
@@ -136,7 +136,7 @@ class ConversationActions:
             )
             for record in self._runtime.conversations.children(conversation)
         ]
-        empty = "This conversation has sent no subagent."
+        empty = "This conversation has started no subagent."
         self._context.pick("open or cancel a subagent", options, empty=empty)
 
     def _ask_to_cancel(self, record: "ConversationRecord") -> None:
@@ -147,8 +147,8 @@ class ConversationActions:
             if self._runtime.subagents.cancel(record.id):
                 self._context.notice(f"Cancelled: {title}")
 
-        end = Choice("Cancel it", "what it did so far stays")
-        self._context.pick(title, [(Choice("Let it work"), lambda: None), (end, cancel)])
+        end = Choice("Cancel it", "its changes so far stay")
+        self._context.pick(title, [(Choice("Let it continue"), lambda: None), (end, cancel)])
 
     def prompts(self) -> None:
         """Pick a mini prompt and turn it on, or off where it is on."""
@@ -185,7 +185,7 @@ class ConversationActions:
 
     def _conversation(self, command: str) -> "ConversationId | None":
         if self._current.id is None:
-            words = f"{command} is about a conversation: send a first prompt to begin one."
+            words = f"{command} needs a conversation: send a first prompt to begin one."
             self._context.notice(words)
         return self._current.id
 

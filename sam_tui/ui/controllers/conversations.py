@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.storage import ConversationRecord
     from sam_tui.core.runtime import Opening
 
-_UNFINISHED = "The last turn did not come to its end: what you send next goes on from here."
-_UNSENT = "What waits above the prompt was not sent before the program ended: Up brings it back."
-_WATCH = Choice("Watch", "read along; nothing is written")
-_FORK = Choice("Fork", "go on in a copy with the same history")
-_TAKE_OVER = Choice("Take over", "the other program is told, and writes nothing more")
+_UNFINISHED = "The last turn did not finish: your next message continues from here."
+_UNSENT = "The queued prompts were not sent before the program ended: Up brings them back."
+_WATCH = Choice("Watch", "watch it; nothing is written")
+_FORK = Choice("Fork", "continue in a copy with the same history")
+_TAKE_OVER = Choice("Take over", "the other program is notified and stops writing")
 """What can be done with a conversation that another program has open."""
-_READ_ALONG = "You read this conversation along. /fork goes on in a copy, /takeover takes it over."
+_READ_ALONG = (
+    "You are watching this conversation. /fork continues in a copy, /takeover takes it over."
+)
 _LISTED = 100
 _PREVIEWED = 5
 """Messages shown of a conversation before it is opened."""
@@ -168,7 +170,7 @@ class Conversations:
         if (watched := self._current.tab.watched) is not None:
             self.open(watched, "take over")
         else:
-            self._context.notify_briefly("No other program writes to this one.")
+            self._context.notify_briefly("No other program writes to this conversation.")
 
     def _offer(self, conversation: "ConversationId", error: ConversationInUse) -> None:
         """Another program has it: watch, fork or take over."""

@@ -19,7 +19,7 @@ from sam_tui.ui.screens.models import ModelPicker, cost_of_switch, known_for
 if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelOffer
 
-_NONE_CHOSEN = "No model is chosen yet: /model offers some, /model provider/name takes any."
+_NONE_CHOSEN = "No model is chosen yet: /model lists some, /model provider/name accepts any."
 
 
 class ModelChoice:
@@ -167,7 +167,7 @@ class ModelChoice:
         store = self._context.settings.keys
         if variable and store is not None:
             self._context.attempt(
-                lambda: self._context.notice(f"The key is kept {store.save(variable, key)}.")
+                lambda: self._context.notice(f"The key is stored {store.save(variable, key)}.")
             )
 
     def _switch(self, model: "Model", key: str) -> None:

@@ -55,7 +55,7 @@ class Rewind:
         if self._return is not None:
             again = Choice("Redo", "as it was before the last rewind")
             options.insert(0, (again, partial(self._redo, self._return)))
-        empty = "There is no message in this conversation to go back to."
+        empty = "This conversation has no message to go back to."
         self._context.pick("go back to before a message", options, empty=empty)
 
     def _ask_what(self, conversation: "ConversationId", prompt: "UserPrompt") -> None:
@@ -84,12 +84,12 @@ class Rewind:
     ) -> list[Option]:
         talk = partial(self._rewind_conversation, conversation, prompt)
         if plan is None or not plan.changes:
-            why = fault or "no file was changed by calls since"
+            why = fault or "calls have changed no file since"
             return [(Choice("Conversation", why), talk)]
         restore = partial(self._restore, plan, plan.safe)
         words = files_in_words(plan)
         options: list[Option] = [
-            (Choice("Look at the changes", "each file, and what cannot be taken back"),
+            (Choice("Look at the changes", "each file, and what cannot be undone"),
              partial(self._look, plan, partial(self._ask_what, conversation, prompt))),
             (Choice("Conversation and files", words), lambda: restore(then=talk)),
             (Choice("Conversation", "the files stay as they are"), talk),
@@ -107,7 +107,7 @@ class Rewind:
 
         text = plan_in_words(plan, self._runtime.executor.shield.redact)
         self._context.app.push_screen(
-            Reader("what going back changes", whole(text)), lambda _: back()
+            Reader("changes when you go back", whole(text)), lambda _: back()
         )
 
     def _choose_file(self, plan: "RewindPlan") -> None:
@@ -130,7 +130,7 @@ class Rewind:
         self._return = _Return(conversation, checkpoint)
         self._context.screen.prompt.area.put(prompt.text)
         self._context.notice(
-            "This is a copy that ends here. /rewind has Redo, /resume the original."
+            "This is a copy that ends here. /rewind can redo, /resume opens the original."
         )
 
     def _restore(
@@ -149,7 +149,7 @@ class Rewind:
             left = [path for path in plan.foreign if path not in paths]
             if left:
                 some = ", ".join(map(printable, left[:_MOST_PATHS]))
-                words = f"Left alone, something else changed them too: {some}"
+                words = f"Not restored, because something else changed them too: {some}"
                 self._context.notice(words, "warning")
 
         self._work(restore)
@@ -187,13 +187,13 @@ def files_in_words(plan: "RewindPlan") -> str:
     safe = [change.fate for change in plan.changes if not change.foreign]
     counts = [f"{safe.count(fate)} {fate}" for fate in ("restored", "created", "deleted")]
     words = ", ".join(count for count in counts if not count.startswith("0 ")) or "nothing"
-    return f"{words}; {len(plan.foreign)} left alone" if plan.foreign else words
+    return f"{words}; {len(plan.foreign)} not restored" if plan.foreign else words
 
 
 def plan_in_words(plan: "RewindPlan", redact: Callable[[str], str]) -> str:
     """Every file of a plan with its lines, and what a restore does not bring back."""
-    parts = [f"cannot be taken back: {words}\n" for words in plan.beyond]
-    parts += [f"not kept: {words}\n" for words in plan.omitted]
+    parts = [f"cannot be undone: {words}\n" for words in plan.beyond]
+    parts += [f"not stored: {words}\n" for words in plan.omitted]
     if plan.untouched:
         parts.append(f"{files_untouched(plan)}\n")
     for change in plan.changes:

@@ -119,7 +119,11 @@ class ScreenActions:
         """Give the mouse away, or take it back."""
         self._captures_mouse = not self._captures_mouse
         capture_mouse(self._app, on=self._captures_mouse)
-        words = "on" if self._captures_mouse else "off: the terminal selects; F9 takes it back"
+        words = (
+            "on"
+            if self._captures_mouse
+            else ("off: the outer terminal selects; F9 turns it on again")
+        )
         self._screen.status.flash(f"Mouse {words}")
 
     def _help(self) -> None:
@@ -139,7 +143,7 @@ class ScreenActions:
     def _suspend(self) -> None:
         """Stop like any other program, where a shell can have it go on."""
         if os.getpgrp() == os.getsid(0):
-            words = "No shell started this: nothing to go to."
+            words = "No shell started sam-tui, so there is none to return to."
             self._screen.transcript.add_notice("warning", words)
             return
         stop_group()

@@ -58,11 +58,11 @@ def _open(context: Context, report: "ServerReport") -> None:
         return
     again = "Log in again" if report.login else "Log in"
     options: list[Option] = [
-        (Choice("Read", "tools, errors, what it printed"), read),
+        (Choice("Read", "tools, errors and output"), read),
         (Choice(again, "on its own page, in your browser"), partial(_log_in, context, report.name)),
     ]
     if report.login:
-        options.append((Choice("Log out", "the login is deleted here"), log_out))
+        options.append((Choice("Log out", "the login is deleted on this machine"), log_out))
     context.pick(f"MCP server {one_line(report.name, 40)}", options)
 
 

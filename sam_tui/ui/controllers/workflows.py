@@ -91,7 +91,7 @@ class WorkflowRuns:
     def plan(self, task: str = "") -> None:
         """Make a plan for a task and look at its run; the plan waits there for approval."""
         if not task.strip():
-            self._say("Say what is to be planned: /plan TASK")
+            self._say("Name the task: /plan TASK")
             return
         self._app.run_worker(self._begin_plan(task), name="plan", group=_GROUP)
 
@@ -215,7 +215,7 @@ class WorkflowRuns:
         elif view.state == "running":
             self._drive(execution)
         else:
-            self._say(f"{view.workflow} is {view.state}. t opens the step that failed again.")
+            self._say(f"{view.workflow} is {view.state}. t reopens the failed step.")
 
     def _pause(self, execution: str) -> None:
         self._workflows.pause(execution, "paused by you")
@@ -244,7 +244,7 @@ class WorkflowRuns:
             a.conversation for a in self._workflows.records.history(execution) if a.conversation
         ]
         if not conversations:
-            self._say("No step of it has a conversation of ours.")
+            self._say("None of its steps has a conversation here.")
             return
         conversation: ConversationId = conversations[-1]  # pyright: ignore[reportAssignmentType] # stored
         if self._runtime.engine.budgets.get(conversation) is not None:
@@ -271,12 +271,12 @@ class WorkflowRuns:
         async def edited() -> None:
             text, trouble = await programs.edit(self._app, before)
             if trouble or text.strip() == before:
-                self._say(trouble or "The plan is as it was.")
+                self._say(trouble or "The plan is unchanged.")
                 return
             try:
                 tasks.replace(execution, json.loads(text))
             except (ValueError, RecursionError) as error:
-                self._say(f"That is no JSON: {error}")
+                self._say(f"That is not JSON: {error}")
             except SamError as error:
                 self._complain(error)
 
@@ -288,7 +288,7 @@ class WorkflowRuns:
         """Let our agent work on it, unless it does already or a conversation does."""
         view = self._workflows.records.execution(execution)
         if view.conversation:
-            self._say("A conversation drives it: send it a prompt to go on.")
+            self._say("A conversation runs it: send a prompt there to continue.")
             return
         if self.drives(execution):
             return

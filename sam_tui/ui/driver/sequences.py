@@ -42,5 +42,5 @@ def copied_words(text: str) -> str:
     lines = text.count("\n") + 1
     size = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
     if len(text.encode(errors="replace")) > LARGEST:
-        return f"Copied {size}. Your terminal may not take so much."
+        return f"Copied {size}. Your terminal may not accept that much."
     return f"Copied {size}."

@@ -56,7 +56,7 @@ class AuditScreen(Dialog):
         self._whole = "checking the seals …"
         self._broken: int | None = None
         self._fetching: Worker[None] | None = None
-        self._filter = Input(placeholder="type to narrow, ↑↓ to look", id="filter")
+        self._filter = Input(placeholder="type to filter, ↑↓ to look", id="filter")
         self._list = ChoiceList(id="choices")
         self._list.can_focus = False
         self._detail = Static(markup=False)
@@ -120,7 +120,7 @@ class AuditScreen(Dialog):
         if first and self._entries:
             self._list.highlighted = 0
         empty = (
-            "No decision fits."
+            "No decision matches."
             if self._wanted.text or self._wanted.refused
             else "No decisions yet."
         )

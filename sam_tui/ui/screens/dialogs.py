@@ -111,7 +111,7 @@ class Picker(Dialog):
         """What keys mean that were pressed before, and the words typed ahead of each."""
         self._list = ChoiceList(id="choices")
         self._keys_of_list = {**self._list.moves, "enter": self._list.action_select}
-        words = "type to narrow, ↑↓ and Enter to choose"
+        words = "type to filter, ↑↓ and Enter to choose"
         self._filter = FilterLine(self._take, placeholder=words)
         self._list.can_focus = False
         self._note = NoteBelow(self._list, "Looking…")
@@ -170,7 +170,7 @@ class Picker(Dialog):
         if self._list.option_count:
             self._list.highlighted = 0
         else:
-            self._say(f"Nothing fits. {self._hint}".rstrip() if self._choices else self._empty)
+            self._say(f"Nothing matches. {self._hint}".rstrip() if self._choices else self._empty)
 
     def renew(self, choices: Sequence[Choice]) -> None:
         """Show the same choices in other words; the marked one stays marked."""
@@ -218,11 +218,11 @@ def _choice_line(choice: Choice) -> Content:
 
 
 _ABOUT_TERMINAL = (
-    "In the terminal every key goes to the program. Ctrl+] pressed twice leads back to the prompt; "
-    "followed by anything else, or by nothing, it reaches the program too. Shift+PgUp, Shift+PgDn and "
-    "the wheel look through what went by, unless a program fills the screen. Dragging marks and "
-    "copies, twice by words, thrice by lines, with Alt a block; with Shift also in programs that take "
-    "the mouse. Ctrl+click opens a link."
+    "In the terminal every key goes to the program. Ctrl+] pressed twice returns to the "
+    "prompt; pressed once it reaches the program too. Shift+PgUp, Shift+PgDn and the wheel "
+    "scroll, unless a program fills the screen. Drag to select and copy; double click selects "
+    "words, triple click lines, Alt a block; use Shift in programs that take the mouse. "
+    "Ctrl+click opens a link."
 )
 
 

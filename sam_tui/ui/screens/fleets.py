@@ -132,7 +132,7 @@ class FleetsScreen(Screen[None]):
             if view.fleet != before.fleet or _id_of(self._inbox) != marked:
                 self._guard.rearm()
         status = next((s for s in view.statuses if s.id == self.chosen), None)
-        none = Content("There is no fleet: “sam-tui fleet run TASKS.jsonl” begins one.")
+        none = Content("There is no fleet: “sam-tui fleet run TASKS.jsonl” starts one.")
         self._head.update(head_lines(status) if status else none)
         self._tasks.update(task_lines(view.tasks))
 
@@ -159,13 +159,13 @@ class FleetsScreen(Screen[None]):
         """Go on with the chosen fleet, and do again what failed."""
         if self.chosen:
             self._ask(
-                lambda: self._control.retry(self.chosen), "It goes on in a program of its own."
+                lambda: self._control.retry(self.chosen), "It continues in a program of its own."
             )
 
     def action_cancel(self) -> None:
         """End the chosen fleet, when asked twice."""
         if self.chosen and self._armed == self.chosen:
-            self._ask(lambda: self._control.cancel(self.chosen), "It is being ended.")
+            self._ask(lambda: self._control.cancel(self.chosen), "It is ending.")
         else:
             self._armed = self.chosen
             self._tell(_AGAIN)

@@ -40,7 +40,7 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
         """A field for each parameter, with its meaning."""
         with KeyFrame() as frame:
             frame.border_title = Content(f"start {one_line(self._workflow, 60)}")
-            frame.say_keys("Enter: next, and begin · Esc: not now")
+            frame.say_keys("Enter: next, then begin · Esc: not now")
             with VerticalScroll():
                 for name, about in self._params.items():
                     yield Static(_label(name, about), markup=False)
@@ -70,7 +70,7 @@ def _default(about: Mapping[str, object]) -> str:
 
 
 def _label(name: str, about: Mapping[str, object]) -> Content:
-    need = "" if about.get("required") else " (may stay empty)"
+    need = "" if about.get("required") else " (optional)"
     choices = about.get("choices")
     offered = ""
     if isinstance(choices, Sequence) and choices:
@@ -131,7 +131,7 @@ class HostQuestion(ModalScreen[bool]):
             frame.say_keys("S switches · Esc stays")
             hosts = Content.assemble("From ", (before, "bold"), " to ", (after, "bold"), ".")
             yield Static(hosts, markup=False)
-            lead = f"{after} is sent the whole conversation with your next message, for "
+            lead = f"{after} receives the whole conversation with your next message, for "
             yield Static(Content(f"{lead}{one_line(self._model, 80)}."), markup=False)
 
     def on_mount(self) -> None:
@@ -174,7 +174,7 @@ class KeyForm(ModalScreen[str]):
         with KeyFrame() as frame:
             frame.border_title = Content(f"a key for {one_line(self._host, 60)}")
             frame.say_keys(
-                "Enter keeps it · Ctrl+O: this time only · Esc: not now"
+                "Enter stores it · Ctrl+O: this time only · Esc: not now"
                 if self.keeps
                 else "Enter uses it until the program ends · Esc: not now"
             )

@@ -8,16 +8,16 @@ LayoutKind = Literal["auto", "wide", "narrow", "focus"]
 SideWish = Literal["auto", "show", "hide"]
 
 KINDS: Mapping[LayoutKind, str] = {
-    "auto": "side by side from 100 columns on, else by turns",
+    "auto": "side by side from 100 columns on, else one at a time",
     "wide": "side by side from 60 columns on",
-    "narrow": "transcript and side column by turns",
+    "narrow": "transcript and side column one at a time",
     "focus": "the conversation alone, at most 100 columns wide",
 }
 """The layouts, and what each means."""
 SIDES: Mapping[SideWish, str] = {
-    "auto": "the side column opens when it has something",
-    "show": "the side column stands always",
-    "hide": "the side column opens for nothing by itself",
+    "auto": "the side column opens when it has content",
+    "show": "the side column is always open",
+    "hide": "the side column never opens by itself",
 }
 """What can be wished of the side column."""
 NARROW, NARROWEST = 100, 60

@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.model import ModelFacts
 
 _HINT = (
-    "/key keeps the key of a provider; OPENAI_API_KEY and its like in the environment count too, and a "
-    "local server such as Ollama is found while it runs. "
-    "/model provider/name takes any other."
+    "/key stores the key of a provider; OPENAI_API_KEY and similar variables work too, and a "
+    "running local server such as Ollama is detected. /model provider/name accepts any other."
 )
 
 
@@ -33,7 +32,7 @@ class ModelPicker(Picker):
     ) -> None:
         super().__init__(
             "choose a model", load, empty=f"No model was found. {_HINT}", hint=_HINT,
-            keys="Ctrl+S favourite · Ctrl+D begin with it here · Esc closes",
+            keys="Ctrl+S favourite · Ctrl+D default here · Esc closes",
         )  # fmt: skip
         self._favour = favour
         self._prefer = prefer
@@ -76,8 +75,8 @@ def cost_of_switch(tokens: int, facts: "ModelFacts") -> str:
         )
     money = f", ${tokens * facts.price.input / 1_000_000:.2g}" if facts.price is not None else ""
     return (
-        f"Another model reads all of this conversation anew, about {tokens:,} tokens{money},"
-        " without a cache."
+        f"Another model reads this whole conversation again, about {tokens:,} tokens{money}, "
+        "without a cache."
     )
 
 

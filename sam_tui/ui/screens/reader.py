@@ -93,7 +93,9 @@ class LoginPage(Dialog):
         self._server = server
         self._address = ""
         self._frame = KeyFrame()
-        self._area = TextArea("The server is asked for its page…", read_only=True, soft_wrap=True)
+        self._area = TextArea(
+            "Asking the server for its login page…", read_only=True, soft_wrap=True
+        )
 
     def compose(self) -> ComposeResult:
         """The address in a frame."""

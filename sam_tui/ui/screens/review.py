@@ -129,7 +129,7 @@ class ReviewScreen(Dialog):
         self._list = ChoiceList(id="choices")
         self._note = Static("Looking…", markup=False, classes="note")
         self._comment = LineInput(
-            self._commented, placeholder="comment on this line, Enter keeps it"
+            self._commented, placeholder="comment on this line, Enter adds it"
         )
         self._frame = KeyFrame(self._list, self._comment, self._note)
 
@@ -151,11 +151,7 @@ class ReviewScreen(Dialog):
         self._changes = sorted(changes, key=lambda change: not self._parts[change.path])
         if len(changes) == 1:
             self._marks.opened.add(changes[0].path)
-        empty = (
-            ""
-            if changes
-            else "No file that calls of this conversation changed differs from before."
-        )
+        empty = "" if changes else "Calls of this conversation have changed no file."
         beyond = "\n".join(f"not shown: {words}" for words in (plan.beyond if plan else ()))
         self._say(note or empty or beyond)
         self._fill()

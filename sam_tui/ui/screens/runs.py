@@ -44,8 +44,8 @@ _KEYS = (
     "n new · g go on · x abandon · Esc closes",
 )
 """The longest that fits is shown."""
-_IDLE = "The agent does not work on it here: g lets it go on"
-_AGAIN = "Press x again to end this run for good"
+_IDLE = "The agent does not work on it here: g lets it continue"
+_AGAIN = "Press x again to end this run permanently"
 
 
 class RunsScreen(Screen[None]):
@@ -215,7 +215,7 @@ class RunsScreen(Screen[None]):
     def _detail(self) -> None:
         view = self._views.get(self.chosen)
         if view is None:
-            self._head.update(Content("No workflow was run yet: n begins one."))
+            self._head.update(Content("There are no runs yet: n begins one."))
             for part in (self._steps, self._events):
                 part.update("")
             self._results.clear_options()

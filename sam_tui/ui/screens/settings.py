@@ -31,7 +31,7 @@ class ThemePicker(Picker):
             return [Choice(name, _about(name, current)) for name in names]
 
         super().__init__(
-            "choose a look", load, empty="", keys="Enter chooses · Esc leaves it as it was"
+            "choose a theme", load, empty="", keys="Enter chooses · Esc changes nothing"
         )
         self._names = names
 
@@ -48,7 +48,7 @@ def _value(value: Value) -> Content:
 
 
 def _about(name: str, current: str) -> str:
-    words = "as the terminal is, light or dark"
+    words = "light or dark, as the terminal"
     if name != "auto":
         words = "dark" if theme.LOOKS[name].dark else "light"
     return f"{words} · in use" if name == current else words
@@ -63,7 +63,7 @@ class SettingsScreen(Dialog):
     def __init__(self, settings: UserSettings) -> None:
         super().__init__()
         self._settings = settings
-        self._filter = Input(placeholder="type to narrow, ↑↓ and Enter to change", id="filter")
+        self._filter = Input(placeholder="type to filter, ↑↓ and Enter to change", id="filter")
         self._list = ChoiceList(id="choices")
         self._list.can_focus = False
         self._value = Input(id="value")
@@ -75,7 +75,7 @@ class SettingsScreen(Dialog):
         """Filter line, list, the value that is changed, and a note."""
         with KeyFrame() as frame:
             frame.border_title = Content("settings")
-            frame.say_keys("Enter changes · Ctrl+D: as without it · Esc closes")
+            frame.say_keys("Enter changes · Ctrl+D: default · Esc closes")
             yield self._filter
             yield self._list
             yield self._value
@@ -181,9 +181,9 @@ class SettingsScreen(Dialog):
         self._fill()
         origin = self._settings.settings.origin(setting.key)
         if value is not None and origin.layer != "user":
-            self._tell(f"Saved; what counts is set by {origin}.", "$warning")
+            self._tell(f"Saved, but {origin} overrides it.", "$warning")
         else:
-            when = "" if setting.key in _AT_ONCE else " It counts from the next start on."
+            when = "" if setting.key in _AT_ONCE else " It applies from the next start on."
             self._tell(f"Saved in {self._settings.path}.{when}")
 
     def action_unset(self) -> None:
@@ -213,11 +213,14 @@ TOUR = (
     "You write below; Enter sends. While the agent works, Enter adds to its turn and Esc cancels it.",
     "@ names a file, / a command, ! runs a command of yours. F1 lists all keys and commands, Ctrl+P "
     "searches them.",
-    "What the agent may do: it reads and edits in this folder as the mode says (Shift+Tab changes it), "
-    "its commands run in a sandbox, and for anything else it asks you here first.",
-    "F2 shows todos and terminals. /undo takes a change back, /rewind goes back to a message, /audit "
-    "shows every decision.",
-    "/model chooses the model, /key keeps a provider's key, /theme the look, /settings all the rest.",
+    "The agent reads and edits in this folder as the mode allows (Shift+Tab changes it). Its "
+    "commands run in a sandbox. It asks you here before anything else.",
+    "F2 shows todos and terminals. /undo reverts a change, /rewind returns to a message, "
+    "/audit shows every decision.",
+    (
+        "/model chooses the model, /key stores a provider's key, /theme sets the theme, /settings "
+        "everything else."
+    ),
 )
 """What is said of the workbench, in steps."""
 

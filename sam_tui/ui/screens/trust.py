@@ -24,11 +24,11 @@ _SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 _STATES = {
     "trusted": ("is trusted as it is now.", "$success"),
     "untrusted": ("is not trusted.", "$warning"),
-    "changed": ("changed since you trusted it, so it is not believed any more.", "$warning"),
+    "changed": ("changed since you trusted it, so it is no longer trusted.", "$warning"),
 }
 _UNTRUSTED_MEANS = (
-    "Until you trust it, its policy only tightens, nothing else of the list below is believed, "
-    "and reads outside of it are asked."
+    "Until you trust it, its policy only tightens, the other files below are not used, and "
+    "the guard asks about reads outside."
 )
 
 
@@ -52,8 +52,8 @@ class TrustScreen(ModalScreen[str]):
         """The folder and its state, what changed, and the files that trust is about."""
         with KeyFrame() as frame:
             frame.border_title = Content("trust this folder?")
-            keys = "R trusts it no longer" if self._trust.trusted else "T trusts it as shown"
-            frame.say_keys(f"{keys} · ↑↓ scroll · Esc leaves it")
+            keys = "R ends trust" if self._trust.trusted else "T trusts it as shown"
+            frame.say_keys(f"{keys} · ↑↓ scroll · Esc closes")
             with self._body:
                 yield Static(trust_content(self._trust, self.shown.believed), markup=False)
 
@@ -88,7 +88,7 @@ def trust_content(trust: "FolderTrust", believed: "Sequence[Believed]") -> Conte
     if not trust.trusted:
         parts.append(Content(_UNTRUSTED_MEANS).stylize("$text-muted"))
     if not believed:
-        parts.append(Content("Nothing in it asks to be believed.").stylize("$text-muted"))
+        parts.append(Content("It has no files that need trust.").stylize("$text-muted"))
     for item in believed:
         head = Content.assemble(
             (visible_line(item.name), "$accent"),

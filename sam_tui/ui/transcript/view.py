@@ -93,7 +93,7 @@ class Transcript(CursorPane):
         for group in self._step:
             self._sources.pop(group, None)
         if self._step & self.printed:
-            self.add_notice("info", "The answer above was cut off; it begins again.")
+            self.add_notice("info", "The answer above was cut off and starts again.")
         self._step = set()
         self.settle()
 

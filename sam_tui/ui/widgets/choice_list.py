@@ -37,7 +37,10 @@ def say_marked_option(options: OptionList, before: str = "") -> str:
 
 
 class ChoiceList(OptionList):
-    """Shows plain text. The marked row has one colour: those of its parts suit another ground."""
+    """A list of plain texts.
+
+    The selected row has one colour, because the colours of its parts suit another background.
+    """
 
     def __init__(self, *, id: str) -> None:
         super().__init__(markup=False, id=id)

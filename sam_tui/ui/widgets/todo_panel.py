@@ -274,7 +274,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
 
     def _subtitle(self) -> str:
         if self._editing is not None:
-            return "Enter keeps · Esc leaves"
+            return "Enter saves · Esc cancels"
         if self._armed is not None:
             return "done: d again removes it"
         done, total = done_of(self.items)

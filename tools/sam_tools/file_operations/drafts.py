@@ -66,7 +66,7 @@ class PatchDraft:
         self._leaving: set[str] = set()
 
     def compose(self, ends: Sequence[tuple[Location, Location]]) -> None:
-        """Every part, with where it begins and where it leads. Raises ``ToolError``."""
+        """Apply every part of the patch; ``ends`` has its source and its target. Raises ``ToolError``."""
         pairs = list(zip(self._patch.files, ends, strict=True))
         self._leaving = {
             source.real for file, (source, _) in pairs if file.renamed or file.kind == "delete"

@@ -23,7 +23,7 @@ class OneExecution(Arguments):
 
     @property
     def word(self) -> str:
-        """Nothing."""
+        """Empty: these verbs take only an execution."""
         return ""
 
 

@@ -52,7 +52,7 @@ def _refuse_dtd(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
     # In UTF-16 every second byte of the markup is zero.
     if b"<!DOCTYPE" in head.replace(b"\0", b"").upper():
         raise ToolError(
-            "The document declares XML entities, which documents have no use for: not opened."
+            "The document declares XML entities, which documents do not need: not opened."
         )
 
 

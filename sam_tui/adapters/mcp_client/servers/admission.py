@@ -109,12 +109,12 @@ class Admission:
             caller.conversation,
             caller.call,
             CONNECT if settings.url else START,
-            f"use the MCP server {settings.name}, which the editor hands in",
+            f"use the MCP server {settings.name}, which the editor passes in",
             (access,),
             tuple,
             once="this server, until it ends",
         )
-        why = "it would run beside the agent, and its tools reach the model"
+        why = "it would run with the agent, and the model could call its tools"
         decision = await self.guard.confirm(request, why, "handed-in")
         self.executor.record(caller.conversation, caller.call, decision, (access,))
         if not decision.allowed:
@@ -138,7 +138,7 @@ class Admission:
                 f"start the MCP server {settings.name} ({settings.file})",
                 (access,),
                 tuple,
-                then="Its tools are asked for one by one.",
+                then="The guard asks about its tools one by one.",
             )
         )
         if not decision.allowed:

@@ -245,7 +245,7 @@ def _tried(confined_run: ConfinedRun, inside: str, outside: str) -> str:
         output.seek(0)
         lines = output.read(4096).decode(errors="replace").strip().splitlines()
     if os.path.exists(os.path.join(outside, "out")):
-        return "a command wrote outside of its folders"
+        return "a command wrote outside its folders"
     if code != 0:
         return (
             f"a command failed inside its folders ({lines[-1] if lines else f'exit code {code}'})"

@@ -124,7 +124,7 @@ class EmulatedScreen:
         return "\n".join("".join(run.text for run in row).rstrip() for row in self.all_rows())
 
     def settings(self) -> str:
-        """What sets a terminal as the program left this one: modes, margins, pen, character sets."""
+        """Sequences that give another terminal this one's modes, margins, pen and character sets."""
         return settings(self._terminal)
 
     def scroll(self, lines: int) -> None:

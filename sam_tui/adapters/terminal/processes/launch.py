@@ -146,7 +146,7 @@ def start(
     if not os.path.isdir(launch.cwd):
         raise ToolError(f"The working directory does not exist: {launch.cwd}")
     if "\0" in launch.command:
-        raise ToolError("The command holds a NUL character, which no shell can take.")
+        raise ToolError("The command contains a NUL character, which shells cannot read.")
     gated = _gated(launch)
     spawn = functools.partial(_spawn, gated)
     try:

@@ -188,7 +188,7 @@ class Recording:
             ) from error
 
     def _wrong(self, number: int) -> ToolError:
-        return ToolError(f"{self._path} is no asciicast recording (line {number}).")
+        return ToolError(f"{self._path} is not an asciicast recording (line {number}).")
 
 
 def export(recording: Recording, path: str, mask: Callable[[str], str]) -> None:

@@ -31,8 +31,8 @@ def commit(workspace: str, changes: Sequence[Differing]) -> None:
             _make(workspace, changes, staged)
         except OSError as error:
             raise ToolError(
-                f"The changes were made in part, until this: {escaped(str(error))}",
-                hint="Look at what the workspace holds now.",
+                f"Only a part of the changes was made, because of: {escaped(str(error))}",
+                hint="Check the state of the workspace.",
             ) from error
     finally:
         shutil.rmtree(stage, ignore_errors=True)

@@ -68,9 +68,9 @@ class BranchRehearsals:
         real = os.path.realpath(workspace)
         if secret_paths := kept_within(self._sandbox.secrets, (real,)):
             raise ToolError(
-                f"Commands cannot be rehearsed here: {escaped(secret_paths[0])} lies in the workspace,"
-                " and a copy would show it.",
-                hint="Start in a folder below.",
+                f"Commands cannot be rehearsed here: {escaped(secret_paths[0])} is in the "
+                "workspace, and a copy would expose it.",
+                hint="Start in a subfolder.",
             )
         return Branch(self._commands, real, self._sandbox, self._ways)
 
@@ -142,7 +142,8 @@ class Branch:
             )
         if [_stamp(differing) for differing in self._changes] != self._stamps:
             raise ToolError(
-                "What the command started was still at work, so the changes are not those shown.",
+                "Processes of the command were still running, so the changes are no longer "
+                "those shown.",
                 hint="Drop it and rehearse again.",
             )
         commit(self._workspace, self._changes)

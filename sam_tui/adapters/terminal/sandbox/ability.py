@@ -158,7 +158,9 @@ def describe(able: Ability, *, strict: bool) -> Confinement:
         return Confinement("seatbelt", f"sandbox-exec on {kernel}", _seatbelt())
     if able.holds:
         scope = ", signals and abstract sockets kept inside" if able.landlock >= 6 else ""
-        summary = f"Landlock ABI {able.landlock} on {kernel}: writes held to given folders{scope}"
+        summary = (
+            f"Landlock ABI {able.landlock} on {kernel}: writes limited to allowed folders{scope}"
+        )
         if able.host is not None:
             detail = f"{summary}; what lies outside can be approved while the command waits"
             return Confinement("live", detail, _protections(able))
@@ -169,7 +171,7 @@ def describe(able: Ability, *, strict: bool) -> Confinement:
 
 def _why_none(able: Ability, kernel: str) -> str:
     if able.why_none:
-        return f"Landlock is there, but a command could not be held by it: {able.why_none}"
+        return f"Landlock exists, but could not confine a command: {able.why_none}"
     if sys.platform != "linux":
         return f"{kernel} has no Landlock; commands are not confined"
     if able.landlock:
@@ -183,7 +185,7 @@ def _protections(able: Ability) -> tuple[Protection, ...]:
     filtered = enough and machine() is not None and able.filters
     scoped = enough and able.landlock >= landlock.SCOPE_ABI
     return (
-        Protection("writes", enough, "Landlock" if enough else "nothing refuses them"),
+        Protection("writes", enough, "Landlock" if enough else "nothing stops them"),
         Protection(
             "metadata",
             live,
@@ -193,7 +195,7 @@ def _protections(able: Ability) -> tuple[Protection, ...]:
         Protection(
             "sockets",
             live,
-            "connections to sockets outside are asked for" if live else able.why_not_live,
+            "the guard asks about connections to sockets outside" if live else able.why_not_live,
         ),
         Protection("network", filtered, _network(live=live) if filtered else "cannot be refused"),
         Protection("secrets", enough, "outside of the workspace" if enough else "can be read"),
@@ -212,7 +214,7 @@ def _signals(*, scoped: bool, live: bool) -> str:
 
 
 def _network(*, live: bool) -> str:
-    return "off, or held to a list of hosts, when asked for" if live else "off when asked for"
+    return "off, or limited to a list of hosts, on request" if live else "off on request"
 
 
 def _strict() -> tuple[Protection, ...]:
@@ -235,7 +237,7 @@ def _seatbelt() -> tuple[Protection, ...]:
         Protection("metadata", True, "sandbox profile"),
         Protection("signals", True, "sandbox profile"),
         Protection("sockets", True, "sandbox profile"),
-        Protection("network", True, "off when asked for"),
+        Protection("network", True, "off on request"),
         Protection("secrets", True, "sandbox profile"),
         Protection("kernel", False, "no filter of system calls"),
     )

@@ -32,25 +32,29 @@ _trust_option = click.option(
     "digest",
     metavar="DIGEST",
     default="",
-    help="Trust the bundle if this is its digest.",
+    help="Trust the bundle without a question if this is its digest.",
 )
-_ref_option = click.option("--ref", metavar="REF", help="A branch, tag or commit of an address.")
+_ref_option = click.option(
+    "--ref", metavar="REF", help="A branch, tag or commit of the repository."
+)
 
 
 @click.group("bundles", short_help="Skills, commands, agents, hooks and servers of others.")
 def bundles_group() -> None:
-    """Folders of skills, commands, agents, hooks and servers; what you have not trusted does nothing."""
+    """Folders of skills, commands, agents, hooks and servers; only trusted ones are active."""
 
 
-@bundles_group.command("add", short_help="Show a bundle, and trust it if you say so.")
+@bundles_group.command("add", short_help="Show a bundle, and trust it if you agree.")
 @click.argument("source", metavar="FOLDER | ADDRESS | NAME")
 @_ref_option
-@click.option("--folder", default="", metavar="DIR", help="The folder of the address it lies in.")
-@click.option("--name", default="", help="What to call it; else as its manifest does.")
+@click.option(
+    "--folder", default="", metavar="DIR", help="The folder of the bundle in the repository."
+)
+@click.option("--name", default="", help="The name to use instead of the manifest's.")
 @_trust_option
 @place_options
 def add_command(**values: Any) -> int:
-    """Show what a folder, an address of git, or a bundle that this project names holds; ask for trust."""
+    """Show the content of a folder, a git address, or a bundle that this project names; ask for trust."""
     store, bundle = _store(values), _source(values)
     content = _fetched(bundle)
     bundle = replace(bundle, commit=content.commit, files=content.digests)
@@ -64,13 +68,18 @@ def add_command(**values: Any) -> int:
     return _offer(store, bundle, content, values["digest"])
 
 
-@bundles_group.command("update", short_help="Show the changes at the source, and trust them.")
+@bundles_group.command(
+    "update", short_help="Show the changes at the source, and trust them if you agree."
+)
 @click.argument("name")
 @_ref_option
 @_trust_option
 @place_options
 def update_command(**values: Any) -> int:
-    """Fetch a bundle anew and show what differs; what you trusted counts until you trust the new one."""
+    """Fetch a bundle again and show the differences.
+
+    The trusted version stays active until you trust the new one.
+    """
     from sam_tui.adapters.bundles.content import read_folder
 
     store = _store(values)
@@ -79,17 +88,17 @@ def update_command(**values: Any) -> int:
     content = _fetched(replace(old, ref=ref))
     bundle = replace(old, ref=ref, commit=content.commit, files=content.digests)
     if bundle.files == old.files:
-        click.echo(terminal_safe(f"{old.name} is as you trusted it."))
+        click.echo(terminal_safe(f"{old.name} has not changed since you trusted it."))
         return 0
     _print(_changes(read_folder(store.folder(old).folder), content))
     return _offer(store, bundle, content, values["digest"])
 
 
 @bundles_group.command("list", short_help="List trusted bundles, and those this folder names.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @place_options
 def list_command(**values: Any) -> int:
-    """List the bundles that you trust, how they stand, and those that this folder names."""
+    """List the bundles that you trust, their state, and those that this folder names."""
     require_output()
     store = _store(values)
     named, why = _project(values)
@@ -111,7 +120,7 @@ def list_command(**values: Any) -> int:
 @click.argument("name")
 @place_options
 def show_command(**values: Any) -> int:
-    """Show what is in a bundle: names, programs, where it comes from."""
+    """Show the content of a bundle: names, programs, origin."""
     from sam_tui.adapters.bundles.content import read_folder
 
     require_output()
@@ -124,11 +133,11 @@ def show_command(**values: Any) -> int:
     return 1 if standing == "changed" else 0
 
 
-@bundles_group.command("remove", short_help="Trust a bundle no longer.")
+@bundles_group.command("remove", short_help="End the trust in a bundle.")
 @click.argument("name")
 @place_options
 def remove_command(**values: Any) -> int:
-    """Trust a bundle no longer, and delete its copy."""
+    """End the trust in a bundle, and delete its copy."""
     _store(values).remove(values["name"])
     click.echo(terminal_safe(f"{values['name']} is no longer trusted."), err=True)
     return 0
@@ -145,22 +154,24 @@ def _offer(store: "BundleStore", bundle: "Bundle", content: "BundleContent", dig
     if not bundle.everywhere and pinned != bundle.digest:
         raise ConfigurationError(
             f"{bundle.name} is not what this folder names: its digest is {bundle.digest}.",
-            hint="Either it changed at its source, or somebody put something else there.",
+            hint="Either it changed at its source, or somebody replaced it.",
         )
     staged = store.staged(content)
     try:
         folder = BundleFolder(bundle.name, staged, lambda _, __: True, lambda: True)
         _print(_described(bundle, folder, content))
         if digest and digest != bundle.digest:
-            raise ConfigurationError(f"Its digest is {bundle.digest}, and not {digest}.")
+            raise ConfigurationError(f"Its digest is {bundle.digest}, not {digest}.")
         if not (digest or _asked()):
             again = f"--trust {bundle.digest}"
-            click.echo(f"Nothing of it counts. The same command with {again} trusts it.", err=True)
+            click.echo(
+                f"Nothing of it is active. The same command with {again} trusts it.", err=True
+            )
             return 3
         store.trust(bundle, staged)
     finally:
         discard(staged)
-    click.echo(terminal_safe(f"{bundle.name} counts from the next start on."), err=True)
+    click.echo(terminal_safe(f"{bundle.name} is active from the next start on."), err=True)
     return 0
 
 
@@ -187,13 +198,15 @@ def _fetched(bundle: "Bundle") -> "BundleContent":
     else:
         program = git_program(os.environ.get("PATH", ""), [os.getcwd()])
         if program is None:
-            raise UsageError("There is no git on the search path outside of this folder.")
+            raise UsageError("There is no git on the search path outside this folder.")
         ref = bundle.commit if not bundle.everywhere and bundle.commit else bundle.ref
         content = read_commit(
             program, bundle.address, ref=ref, folder=bundle.folder, environ=os.environ
         )
     if not content.files:
-        raise ConfigurationError("The bundle holds no files.", hint="--folder names its folder.")
+        raise ConfigurationError(
+            "The bundle contains no files.", hint="Name its folder with --folder."
+        )
     return content
 
 
@@ -204,14 +217,16 @@ def _source(values: Values) -> "Bundle":
 
     source, ref, folder = values["source"], values["ref"] or "", values["folder"].strip("/")
     if ".." in folder.split("/") or ":" in folder:
-        raise UsageError("--folder is one of the address, without “..”.")
+        raise UsageError("--folder must be a folder of the repository, without “..”.")
     if not (is_address(source) or "/" in source or os.path.isdir(source)):
         return _of_project(values)
     if is_address(source):
         require_address(source, ref)
         return Bundle(values["name"], source, "", ref, folder)
     if ref:
-        raise UsageError("--ref needs an address, as file:///… of a repository on this machine.")
+        raise UsageError(
+            "--ref needs a repository address, such as file:///… for one on this machine."
+        )
     return Bundle(values["name"], os.path.realpath(os.path.join(str(source), folder)), "")
 
 
@@ -221,7 +236,7 @@ def _of_project(values: Values) -> "Bundle":
     for bundle in named:
         if bundle.name == values["source"]:
             return bundle
-    what = f"{values['source']!r} is no folder, and this folder names no such bundle."
+    what = f"{values['source']!r} is not a folder, and this folder names no such bundle."
     raise UsageError(what, hint=why)
 
 
@@ -239,7 +254,7 @@ def _project(values: Values) -> "tuple[Sequence[Bundle], str]":
     except (ConfigurationError, UsageError) as why:
         return (), str(why)
     if not trust.trusted and os.path.lexists(os.path.join(root, PROJECT_FILE)):
-        return (), "The bundles that this folder names do not count: it is not trusted."
+        return (), "The bundles that this folder names are not active: it is not trusted."
     return named, ""
 
 

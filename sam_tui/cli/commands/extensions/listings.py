@@ -17,22 +17,22 @@ from sam_tui.core.text.plain import gist
 from sam_tui.headless.output import terminal_safe
 
 
-@click.group("skills", short_help="What to know for a kind of task.")
+@click.group("skills", short_help="Instructions for a kind of task.")
 def skills_group() -> None:
     """Folders with a SKILL.md: yours, and those of a trusted folder."""
 
 
-@skills_group.command("list", short_help="List them; the first of a name counts.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@skills_group.command("list", short_help="List them; of equal names the first counts.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "--kind",
     type=click.Choice(["skills", "commands", "agents", "rules"]),
     default="skills",
-    help="Or files of other kinds.",
+    help="Convert files of other kinds instead.",
 )
 @place_options
 def list_skills(**values: Any) -> int:
-    """List them in the order in which they count; what cannot be used is told on standard error."""
+    """List them in order of precedence; unusable ones are reported on standard error."""
     require_output()
     with closing_runtime(values) as runtime:
         parts = runtime.parts
@@ -52,24 +52,24 @@ def list_skills(**values: Any) -> int:
         click.echo(terminal_safe(f"{problem.file}: {problem.reason}"), err=True)
     if not trusted:
         click.echo(
-            f"This folder is not trusted: {values['kind']} of its own do not count.", err=True
+            f"This folder is not trusted: its own {values['kind']} are not active.", err=True
         )
     return 0
 
 
-_NOTHING = "matches no operation there is now"
+_NOTHING = "matches no operation"
 
 
-@click.group("hooks", short_help="Programs that run at events and may object.")
+@click.group("hooks", short_help="Programs that run at events and can refuse calls.")
 def hooks_group() -> None:
-    """Programs that run at events and may object: yours, and those of a trusted folder."""
+    """Programs that run at events and can refuse calls: yours, and those of a trusted folder."""
 
 
-@hooks_group.command("list", short_help="List them in the order of asking.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@hooks_group.command("list", short_help="List them in the order in which they run.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @place_options
 def list_hooks(**values: object) -> int:
-    """List the hooks in the order in which they are asked, and the files that do not count."""
+    """List the hooks in the order in which they run, and the files that are ignored."""
     require_output()
     with closing_runtime(values) as runtime:
         hooking = runtime.executor.hooks()
@@ -113,14 +113,14 @@ def note_on(hook: Hook, names: Sequence[str]) -> str:
 
 @click.group("prompts", short_help="System prompts, personalities and mini prompts.")
 def prompts_group() -> None:
-    """The prompts there are: built in, in your folder, and in the workspace."""
+    """The available prompts: built in, in your folder, and in the workspace."""
 
 
 @prompts_group.command("list", short_help="List them by kind and order.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @place_options
 def list_command(**values: object) -> int:
-    """List them by kind and order; a file that cannot be used is told on standard error."""
+    """List them by kind and order; unusable files are reported on standard error."""
     require_output()
     library = open_runtime(values).prompts
     listings = {
@@ -146,7 +146,7 @@ def list_command(**values: object) -> int:
 @prompts_group.command("use")
 @click.argument("prompt")
 @click.option("--off", is_flag=True, help="Turn it off instead.")
-@click.option("--conversation", metavar="ID", required=True, help="In which conversation.")
+@click.option("--conversation", metavar="ID", required=True, help="The conversation to change.")
 @place_options
 def use_command(**values: Any) -> int:
     """Turn a mini prompt on or off in a conversation."""

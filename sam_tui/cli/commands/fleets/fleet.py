@@ -33,7 +33,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 @click.group("fleet", short_help="Many headless tasks, by workers here and elsewhere.")
 def fleet_group() -> None:
-    """Fleets: many headless tasks, each in a copy of the workspace; their patches come home."""
+    """Fleets: many headless tasks, each in a copy of the workspace; their patches are applied here."""
 
 
 @fleet_group.command("run", short_help="Run the tasks of a JSON Lines file.")
@@ -43,24 +43,26 @@ def fleet_group() -> None:
     type=click.IntRange(0, 64),
     default=2,
     show_default=True,
-    help="Processes to start here; 0 leaves the work to workers elsewhere.",
+    help="Worker processes to start here; 0 leaves the work to workers elsewhere.",
 )
 @click.option(
-    "--at-once", type=click.IntRange(1), help="Tasks handed out at a time (default: workers)."
+    "--at-once", type=click.IntRange(1), help="Tasks to hand out at a time (default: workers)."
 )
-@click.option("--per-minute", type=FiniteRange(0), default=0, help="Tasks begun a minute at most.")
+@click.option(
+    "--per-minute", type=FiniteRange(0), default=0, help="The most tasks to begin per minute."
+)
 @click.option(
     "--limit",
     multiple=True,
     metavar="MODEL=N/PER_MINUTE",
-    help="At once and a minute for one model; repeatable.",
+    help="The most tasks at once and per minute for one model; repeatable.",
 )
 @click.option(
     "--retries",
     type=click.IntRange(0, 20),
     default=1,
     show_default=True,
-    help="Further tries of a task that failed.",
+    help="Further attempts at a failed task.",
 )
 @click.option(
     "--max-cost",
@@ -68,7 +70,11 @@ def fleet_group() -> None:
     metavar="USD",
     help="Begin no task once the fleet has cost this much.",
 )
-@click.option("--max-tokens", type=click.IntRange(1), help="The same for tokens.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    help="Begin no task once the fleet has used this many tokens.",
+)
 @click.option(
     "--task-seconds",
     type=FiniteRange(1, 86_400),
@@ -90,10 +96,10 @@ def fleet_group() -> None:
 @_JSON
 @fleet_options
 def run_command(**values: Any) -> int:
-    """Run every task of the file: one JSON object a line, with “prompt” and what else it needs.
+    """Run every task of the file: one JSON object per line, with “prompt” and other keys.
 
     Each runs headless in its own copy of the last commit of this folder's repository. Its patch is
-    applied here, through the guard. Ctrl+C ends the drive; “sam-tui fleet retry” goes on.
+    applied here, through the guard. Ctrl+C stops the fleet; “sam-tui fleet retry” continues it.
     """
     from sam_tui.adapters.fleet.records import Fleets, FleetSettings
     from sam_tui.adapters.fleet.tasks import FleetLimits, rates_of, read_tasks
@@ -135,12 +141,12 @@ def run_command(**values: Any) -> int:
     return _driven(fleet, values, bundle)
 
 
-@fleet_group.command("retry", short_help="Go on with a fleet, and try again what failed.")
+@fleet_group.command("retry", short_help="Continue a fleet, and retry its failed tasks.")
 @click.argument("id", required=False, default="")
 @_JSON
 @fleet_options
 def retry_command(**values: Any) -> int:
-    """Go on with a fleet (the newest, or ID), and do again what failed or did not fit."""
+    """Continue a fleet (the newest, or ID), and retry tasks that failed or whose patch did not apply."""
     from sam_tui.adapters.fleet.workspaces import head_bundle
 
     require_output()
@@ -159,7 +165,7 @@ def retry_command(**values: Any) -> int:
 @_JSON
 @place_options
 def status_command(**values: Any) -> int:
-    """Show how fleets stand; with ID every task of one."""
+    """Show the state of fleets; with ID every task of one."""
     require_output()
     fleets = _fleets(values)
     if values["id"]:
@@ -178,7 +184,7 @@ def status_command(**values: Any) -> int:
 def cancel_command(**values: Any) -> int:
     """End a fleet: the newest, or ID.
 
-    No task begins any more, and those that run are ended.
+    No further task begins, and running ones are ended.
     """
     fleets = _fleets(values)
     id = fleets.open(values["id"]).settings.id
@@ -197,7 +203,9 @@ def inbox_command(**values: Any) -> int:
     questions = _fleets(values).open(values["id"]).inbox()
     lines = [line for question in questions for line in question_lines(question)]
     _show(
-        values, [question.model_dump() for question in questions], lines or ["No question waits."]
+        values,
+        [question.model_dump() for question in questions],
+        lines or ["No question is waiting."],
     )
     return DONE
 
@@ -205,7 +213,13 @@ def inbox_command(**values: Any) -> int:
 @fleet_group.command("answer")
 @click.argument("question")
 @click.argument("reply")
-@click.option("--fleet", "id", default="", metavar="ID", help="Whose question; the newest fleet's.")
+@click.option(
+    "--fleet",
+    "id",
+    default="",
+    metavar="ID",
+    help="The fleet of the question (default: the newest).",
+)
 @place_options
 def answer_command(**values: Any) -> int:
     """Answer one question of the inbox: approve, deny, or a text."""
@@ -221,7 +235,7 @@ def _driven(fleet: "FleetFolder", values: Values, bundle: str) -> int:
         with fleet.driving():
             asyncio.run(drive_fleet(fleet, values, bundle, interrupts))
     except asyncio.CancelledError:
-        click.echo(f"Ended. It goes on with: sam-tui fleet retry {fleet.settings.id}", err=True)
+        click.echo(f"Ended. To continue: sam-tui fleet retry {fleet.settings.id}", err=True)
         return EXIT_CODES[interrupts.subtype or "cancelled"]
     finally:
         interrupts.restore()

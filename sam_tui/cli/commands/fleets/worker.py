@@ -33,20 +33,20 @@ _CLOSE_SECONDS = 10
 
 
 @click.command(
-    "worker", short_help="Take sub-tasks of fleets and plans, here or on another machine."
+    "worker", short_help="Work on sub-tasks of fleets and plans, here or on another machine."
 )
 @click.option(
     "--roles",
     default="FleetAgent",
     metavar="ROLES",
-    help="Whose sub-tasks it takes, separated by commas.",
+    help="The roles whose sub-tasks it takes, separated by commas.",
 )
 @click.option("--allow-model", multiple=True, metavar="NAME", help="A model that tasks may choose.")
 @click.option(
     "--clone-from",
     multiple=True,
     metavar="URL",
-    help="Where tasks may have repositories cloned from.",
+    help="An address from which tasks may clone repositories.",
 )
 @click.option("--name", hidden=True)
 @click.option("--while-stdin", is_flag=True, hidden=True)
@@ -55,9 +55,9 @@ def worker_command(**values: Any) -> int:
     """Take sub-tasks one at a time until a signal comes: whole tasks of fleets (FleetAgent), or the steps
     of plans of other roles, such as ResearchAgent and UtilityAgent.
 
-    The queues are in the data folder, or where SAM_TUI_DATABASE_URL says. Messages carry the seal of
-    the fleet key: SAM_TUI_FLEET_KEY, else the file fleet-key in the data folder. What a task may do is
-    what this worker was started with, whatever the task asks for.
+    The queues are in the data folder, or in the database of SAM_TUI_DATABASE_URL. Messages are sealed
+    with the fleet key: SAM_TUI_FLEET_KEY, else the file fleet-key in the data folder. The options of
+    this worker limit what a task may do, whatever the task asks for.
     """
     from sam_tui.adapters.fleet.headless import HeadlessRuns, WorkerAllowance
     from sam_tui.adapters.fleet.messages import FLEET_ROLE, SubTaskMessage, SubTaskResult

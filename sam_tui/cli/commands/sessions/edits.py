@@ -16,18 +16,20 @@ from sam_tui.core.text.plain import printable
 from sam_tui.headless.output import terminal_safe
 
 
-@click.group("edits", short_help="What a conversation changed, and undo.")
+@click.group("edits", short_help="What a conversation changed, and undoing it.")
 def edits_group() -> None:
-    """The file changes of a conversation: list them, take one back."""
+    """The file changes of a conversation: list them, undo one."""
 
 
 _WHICH = click.option(
-    "--conversation", metavar="ID", help="Whose (default: the last one of the workspace)."
+    "--conversation",
+    metavar="ID",
+    help="The conversation (default: the last one of the workspace).",
 )
 
 
 @edits_group.command("list")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @_WHICH
 @place_options
 def list_edits(**values: Any) -> int:
@@ -39,7 +41,7 @@ def list_edits(**values: Any) -> int:
         click.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
         return 0
     if not entries:
-        click.echo("This conversation has changed no file that can be put back.", err=True)
+        click.echo("This conversation has changed no file that can be restored.", err=True)
     for entry in entries:
         at = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M:%S")
         line = f"{entry.id}  {at}  {entry.operation}  {', '.join(map(printable, entry.paths))}"
@@ -47,12 +49,12 @@ def list_edits(**values: Any) -> int:
     return 0
 
 
-@edits_group.command("undo", short_help="Take a change back: ENTRY, or the newest.")
+@edits_group.command("undo", short_help="Undo the change ENTRY, or the newest.")
 @click.argument("entry", required=False)
 @_WHICH
 @place_options
 def undo_command(**values: Any) -> int:
-    """Take a change back (the newest without ENTRY); refused where the file changed since."""
+    """Undo a change (the newest without ENTRY); refused if the file changed since."""
     require_output()
     runtime = open_runtime(values)
     conversation = _conversation(runtime, values["conversation"])

@@ -24,15 +24,17 @@ _FORMS = {"md": "markdown", "json": "json", "html": "html"}
 @click.command("export", short_help="Write a conversation as a file.")
 @click.argument("conversation", metavar="ID")
 @click.option(
-    "--format", "form", type=click.Choice(["markdown", "json", "html"]), help="What to write."
+    "--format", "form", type=click.Choice(["markdown", "json", "html"]), help="The format to write."
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to; without it standard output.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The file to write; without it standard output."
+)
 @place_options
 def export_command(**values: Any) -> int:
     """Write the conversation ID as Markdown, JSON or one HTML page, secrets masked.
 
-    Without --format the ending of the file says which; Markdown where there is none. A file that is
-    there already is not replaced.
+    Without --format the extension of the file decides; without one the format is Markdown. An existing
+    file is not replaced.
     """
     require_output()
     output = "" if values["output"] == "-" else values["output"]
@@ -65,8 +67,8 @@ def _private(path: str, flags: int) -> int:
 def import_command(**values: Any) -> int:
     """Store the conversation of each FILE in this workspace; prints the ids.
 
-    A FILE is one of “sessions export --format json”, or a session file of Claude Code or of Codex. Its
-    text gives nothing any authority: no permission, decision, reminder or trust is taken from it.
+    A FILE is one of “sessions export --format json”, or a session file of Claude Code or of Codex. No
+    permission, decision, reminder or trust is read from it.
     """
     require_output()
     with closing_runtime(values) as runtime:
@@ -89,10 +91,10 @@ def import_command(**values: Any) -> int:
     return 0
 
 
-@click.command("repair", short_help="Restore what is whole in a damaged database.")
+@click.command("repair", short_help="Save what is readable in a damaged database.")
 @place_options
 def repair_command(**values: object) -> int:
-    """Look at the whole database of conversations; where it is damaged, keep what is whole.
+    """Check the whole database of conversations; if it is damaged, save what is readable.
 
     The damaged file stays beside the new one.
     """
@@ -105,7 +107,7 @@ def repair_command(**values: object) -> int:
         if done.lost:
             click.echo(f"Some rows could not be read in: {', '.join(done.lost)}")
     else:
-        click.echo("The database is whole.")
+        click.echo("The database is intact.")
     for conversation, count in sorted(done.unreadable.items()):
         click.echo(terminal_safe(f"{conversation}: {count} messages could not be read"))
     return 0
@@ -123,7 +125,7 @@ def _worktrees(folder: str | None) -> "Worktrees":
     return Worktrees(folder or os.getcwd(), os.environ)
 
 
-@click.group("worktree", short_help="Worktrees that conversations have to themselves.")
+@click.group("worktree", short_help="Worktrees of conversations.")
 def worktree_group() -> None:
     """Worktrees that --worktree made: list, merge, drop. They lie beside the repository."""
 
@@ -131,7 +133,7 @@ def worktree_group() -> None:
 @worktree_group.command("list", short_help="List them.")
 @_PLACE
 def list_command(workspace: str | None) -> int:
-    """List them with what is not committed and what is not merged."""
+    """List them with the number of uncommitted and unmerged changes."""
     require_output()
     for tree in _worktrees(workspace).listed():
         counts = f"{tree.changed} changed, {tree.ahead} to merge"
@@ -153,7 +155,7 @@ def merge_command(name: str, message: str, workspace: str | None) -> int:
 
 @worktree_group.command("drop", short_help="Remove one.")
 @_NAME
-@click.option("--force", is_flag=True, help="Also with changes that are nowhere else.")
+@click.option("--force", is_flag=True, help="Drop it even if its changes exist nowhere else.")
 @_PLACE
 def drop_command(name: str, force: bool, workspace: str | None) -> int:
     """Remove NAME with its branch."""

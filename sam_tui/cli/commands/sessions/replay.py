@@ -41,20 +41,21 @@ DIFFERS = 4
 
 @click.command("replay", short_help="Play a conversation again, and compare.")
 @click.argument("recordings", metavar="ID|FILE", nargs=-1, required=True)
-@click.option("--check", is_flag=True, help="End with 4 where something is not as it was.")
-@click.option("--junit", metavar="FILE", help="Write the outcome there as JUnit XML.")
+@click.option("--check", is_flag=True, help="Exit with 4 if something differs from the recording.")
+@click.option("--junit", metavar="FILE", help="Write the outcome to FILE as JUnit XML.")
 @click.option(
     "--allow-recorded",
     is_flag=True,
-    help="Allow what was allowed then, outside of the scratch folder, too: for recordings that you know.",
+    help="Also allow outside the scratch folder what was allowed then; only for recordings "
+    "that you know.",
 )
-@click.option("--keep", is_flag=True, help="Keep the scratch folders, and say where they are.")
+@click.option("--keep", is_flag=True, help="Keep the scratch folders, and print where they are.")
 @place_options
 def replay_command(**values: Any) -> int:
     """Play recorded conversations again: recorded answers, real tools, a scratch copy of the folder.
 
-    Told is what differs of requests, results and files. A FILE is one of “sessions to-test”. Nothing
-    outside of the scratch folder is allowed, whatever was allowed then, but with --allow-recorded.
+    The command prints differences in requests, results and files. A FILE is one of “sessions to-test”.
+    Outside the scratch folder nothing is allowed, whatever was allowed then, except with --allow-recorded.
     """
     from sam_tui.headless.replay.comparison import as_junit, as_text
 
@@ -76,13 +77,15 @@ def replay_command(**values: Any) -> int:
 
 @click.command("to-test", short_help="Write a conversation as a test.")
 @click.argument("conversation", metavar="ID")
-@click.option("-o", "--output", metavar="FILE", help="Where to; without it standard output.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The file to write; without it standard output."
+)
 @click.option("--files", multiple=True, metavar="GLOB", help="Only these files; repeatable.")
 @place_options
 def to_test_command(**values: Any) -> int:
     """Write the conversation ID as a file that “sam-tui replay FILE --check” plays.
 
-    It has the answers, results and decisions, and the files before and after; secrets are masked, and
+    It contains the answers, results and decisions, and the files before and after; secrets are masked, and
     folders of this machine are placeholders.
     """
     from sam_tui.headless.replay.scenario import write_scenario
@@ -235,15 +238,15 @@ def _play(
     if guidance.not_compared:
         names = ", ".join(name.removeprefix("reminder ") for name in guidance.not_compared)
         notes.append(
-            "reminders that are not compared (their source is not in the recording, or time decides):"
-            f" {names}"
+            "reminders that are not compared (their source is not in the recording, or they "
+            f"depend on time): {names}"
         )
     return deviations, [*notes, f"kept: {folder}"] if keep else notes
 
 
 def _of_replies(replies: "RecordedReplies") -> list[str]:
     """What was repeated of what was allowed then, and what was not, in words."""
-    notes = [f"was allowed then, and was again: {what}" for what in replies.repeated]
+    notes = [f"was allowed then, and again: {what}" for what in replies.repeated]
     notes += [f"was allowed then, and is not repeated: {what}" for what in replies.not_repeated]
     if replies.not_repeated:
         notes.append("--allow-recorded repeats it: only for a recording that you know.")

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.calls import UsageKey, UsageRow
 
 
-@click.command("xray", short_help="One model call: the request part by part, times, cost.")
+@click.command("xray", short_help="Show a model call: the request part by part, times, cost.")
 @click.argument("conversation", metavar="ID")
 @click.argument("number", metavar="[N]", type=click.IntRange(min=1), required=False)
-@click.option("--json", "as_json", is_flag=True, help="The calls as one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print the calls as one JSON list.")
 @place_options
 def xray_command(**values: Any) -> int:
     """Show call N of a conversation: the exact request, its tokens by part, reminders marked, the raw
@@ -72,10 +72,12 @@ _DAY = 86_400
 
 
 @click.command("usage", short_help="Tokens and money by day, model, folder or tool.")
-@click.option("--by", type=click.Choice(_KEYS), multiple=True, help="One table for each.")
-@click.option("--days", type=click.IntRange(min=1), default=30, help="The last so many (30).")
-@click.option("--conversation", metavar="ID", help="Of one conversation alone.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option(
+    "--by", type=click.Choice(_KEYS), multiple=True, help="Print one table for each of these."
+)
+@click.option("--days", type=click.IntRange(min=1), default=30, help="The most rows to print (30).")
+@click.option("--conversation", metavar="ID", help="Only one conversation.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @place_options
 def usage_command(**values: Any) -> int:
     """Show what model calls used: by day, model and folder, or by what --by names."""
@@ -123,15 +125,15 @@ def _call_object(row: "UsageRow") -> dict[str, Any]:
 
 
 _ID = click.argument("conversation", metavar="ID")
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="As one JSON value.")
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
 _LIMIT = click.option(
-    "--limit", type=click.IntRange(min=1), default=50, help="At most so many (50)."
+    "--limit", type=click.IntRange(min=1), default=50, help="The most entries to list (50)."
 )
 
 
 @click.group("sessions", short_help="The stored conversations.")
 def sessions_group() -> None:
-    """The stored conversations: list, read, search, name, put away, export and import them."""
+    """The stored conversations: list, read, search, rename, archive, export and import them."""
 
 
 for _command in (
@@ -143,7 +145,7 @@ for _command in (
 @sessions_group.command("list", short_help="List conversations, last used first.")
 @_AS_JSON
 @_LIMIT
-@click.option("--archived", is_flag=True, help="Those that were put away.")
+@click.option("--archived", is_flag=True, help="Only archived ones.")
 @place_options
 def list_command(**values: Any) -> int:
     """List conversations, pinned ones first, then by last use; with --workspace of that folder only."""
@@ -167,7 +169,7 @@ def list_command(**values: Any) -> int:
 @_LIMIT
 @place_options
 def search_command(**values: Any) -> int:
-    """Find conversations in which one message has all WORDS (or words that begin so), best first."""
+    """Find conversations in which one message has all WORDS (or words that begin with them), best first."""
     require_output()
     with closing_runtime(values, reads=True) as runtime:
         matches = runtime.sessions.search(" ".join(values["words"]), values["limit"])
@@ -186,8 +188,8 @@ def search_command(**values: Any) -> int:
 
 @sessions_group.command("show", short_help="Print a conversation.")
 @_ID
-@click.option("--numbers", is_flag=True, help="With the number of each message.")
-@click.option("--last", type=click.IntRange(min=1), help="Only so many messages at the end.")
+@click.option("--numbers", is_flag=True, help="Print the number of each message.")
+@click.option("--last", type=click.IntRange(min=1), help="Print only the last N messages.")
 @place_options
 def show_command(**values: Any) -> int:
     """Print the conversation ID as text; “sessions export” writes it as a file."""
@@ -212,13 +214,14 @@ def show_command(**values: Any) -> int:
     "--at",
     type=click.IntRange(min=1),
     metavar="MESSAGE",
-    help="Its last message: a number of “sessions show --numbers”; a prompt is left out itself.",
+    help="The last message of the copy: a number of “sessions show --numbers”; a prompt "
+    "itself is left out.",
 )
 @place_options
 def fork_command(**values: Any) -> int:
     """Copy the conversation ID with todos, results, pins and archive; prints the id of the copy.
 
-    With --at it ends with the step of that message, or ahead of it where it is a prompt of yours.
+    With --at the copy ends with the step of that message, or before it if it is a prompt of yours.
     """
     require_output()
     with closing_runtime(values) as runtime:
@@ -228,7 +231,7 @@ def fork_command(**values: Any) -> int:
     return 0
 
 
-@sessions_group.command("watch", short_help="Print a conversation, and what is added to it.")
+@sessions_group.command("watch", short_help="Print a conversation and every new message.")
 @_ID
 @place_options
 def watch_command(**values: Any) -> int:
@@ -244,7 +247,7 @@ def watch_command(**values: Any) -> int:
 @click.argument("title", nargs=-1, required=True)
 @place_options
 def rename_command(**values: Any) -> int:
-    """Give the conversation ID a title; its first words are one until then."""
+    """Give the conversation ID a title in place of its first words."""
 
     def rename(runtime: Runtime, conversation: ConversationId) -> str:
         return f"Its title is: {runtime.sessions.rename(conversation, ' '.join(values['title']))}"
@@ -252,12 +255,12 @@ def rename_command(**values: Any) -> int:
     return _change(values, rename)
 
 
-@sessions_group.command("pin", short_help="List a conversation before the others.")
+@sessions_group.command("pin", short_help="Pin a conversation to the top of lists.")
 @_ID
 @click.option("--off", is_flag=True, help="No longer.")
 @place_options
 def pin_command(**values: Any) -> int:
-    """List the conversation ID before the others, or no longer with --off."""
+    """Pin the conversation ID to the top of lists; --off removes the pin."""
 
     def pin(runtime: Runtime, conversation: ConversationId) -> str:
         runtime.sessions.pin(conversation, not values["off"])
@@ -271,7 +274,7 @@ def pin_command(**values: Any) -> int:
 @click.option("--off", is_flag=True, help="List it again.")
 @place_options
 def archive_command(**values: Any) -> int:
-    """Leave the conversation ID out of lists; a new message in it brings it back, and so does --off."""
+    """Leave the conversation ID out of lists; a new message in it, or --off, restores it."""
 
     def archive(runtime: Runtime, conversation: ConversationId) -> str:
         runtime.sessions.archive(conversation, not values["off"])
@@ -282,12 +285,12 @@ def archive_command(**values: Any) -> int:
 
 @sessions_group.command("delete", short_help="Remove a conversation for good.")
 @_ID
-@click.option("--yes", is_flag=True, help="Without the question.")
+@click.option("--yes", is_flag=True, help="Skip the question.")
 @place_options
 def delete_command(**values: Any) -> int:
-    """Remove the conversation ID for good, with its subagents', results and memories.
+    """Delete the conversation ID permanently, with its subagents' conversations, results and memories.
 
-    The audit log keeps what was decided in it; checkpoints of files go by their own age.
+    The audit log keeps its decisions; checkpoints of files expire by their own age.
     """
 
     def delete(runtime: Runtime, conversation: ConversationId) -> str:

@@ -78,9 +78,9 @@ def _page(root: click.Context) -> Iterator[str]:
         ".SH FILES",
         ".TP",
         ".I settings.toml",
-        "What is set; \\fBsam-tui config path\\fR says where.",
+        "Your settings; \\\\fBsam-tui config path\\\\fR prints the path.",
     )
-    yield from (".TP", ".I policy.toml", "What the agent may do, beside it.")
+    yield from (".TP", ".I policy.toml", "Permissions of the agent, in the same folder.")
     yield from (".SH EXIT STATUS", *_exit_codes())
 
 

@@ -33,8 +33,8 @@ _KEY = click.argument("key", shell_complete=_completed)
 def config_group() -> None:
     """Show and change settings.
 
-    They come from /etc/sam-tui/settings.toml, then yours, then .sam/settings.toml of a trusted
-    folder, then --settings, variables of the environment and options: what comes later counts.
+    They come from /etc/sam-tui/settings.toml, then your file, then .sam/settings.toml of a trusted
+    folder, then --settings, environment variables and options; later ones override earlier ones.
     """
 
 
@@ -44,10 +44,10 @@ def _settings() -> Settings:
 
 @config_group.command("show")
 @click.argument("keys", nargs=-1, metavar="[KEY|SECTION]...")
-@click.option("--origin", is_flag=True, help="Where each value comes from: layer, file, line.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object by key.")
+@click.option("--origin", is_flag=True, help="Print the origin of each value: layer, file, line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object by key.")
 def show_command(keys: tuple[str, ...], *, origin: bool, as_json: bool) -> int:
-    """Show all settings, or those named, as a file writes them."""
+    """Show all settings, or the named ones, as a settings file."""
     require_output()
     settings = _settings()
     rows = [s for s in SETTINGS if not keys or {s.key, s.section} & set(keys)]
@@ -99,7 +99,7 @@ def get_command(key: str) -> int:
 def set_command(key: str, value: str) -> int:
     """Set KEY in your own file; its comments stay.
 
-    A list is written with commas.
+    Separate the entries of a list by commas.
     """
     setting = setting_of(key)
     _save(setting, from_text(setting, value))
@@ -109,7 +109,7 @@ def set_command(key: str, value: str) -> int:
 @config_group.command("unset")
 @_KEY
 def unset_command(key: str) -> int:
-    """Take KEY out of your own file."""
+    """Remove KEY from your own file."""
     _save(setting_of(key), None)
     return 0
 
@@ -129,7 +129,7 @@ def _save(setting: Setting, value: Value | None) -> None:
 def edit_command() -> int:
     """Open your own file in an editor.
 
-    That of $VISUAL or $EDITOR; what is wrong with the file afterwards is told.
+    The editor is that of $VISUAL or $EDITOR; errors in the file are reported afterwards.
     """
     path = user_file(os.environ)
     if not os.path.lexists(path):
@@ -165,9 +165,10 @@ def schema_command() -> int:
 @click.argument("provider", required=False)
 @click.option("--remove", is_flag=True, help="Forget it.")
 def key_command(provider: str | None, *, remove: bool) -> int:
-    """Keep the key of PROVIDER, such as openai or BRAVE_API_KEY.
+    """Store the key of PROVIDER, such as openai or BRAVE_API_KEY.
 
-    It is asked for without showing it, or read from standard input. Without PROVIDER: which are kept.
+    The command asks for the key without displaying it, or reads it from standard input. Without
+    PROVIDER it lists the stored ones.
     """
     from sam_tui.settings.keys import key_store
     from sam_tui.settings.variables import SECRETS
@@ -183,15 +184,15 @@ def key_command(provider: str | None, *, remove: bool) -> int:
     name = _variable(provider)
     if remove:
         removed = store.remove(name)
-        click.echo(f"{name} is forgotten." if removed else f"There was no {name}.", err=True)
+        click.echo(f"{name} is deleted." if removed else f"There was no {name}.", err=True)
         return 0 if removed else 1
     if sys.stdin.isatty():
         key = click.prompt(f"{name} ({SECRETS[name]})", hide_input=True, err=True)
     else:
         key = sys.stdin.readline()
-    click.echo(terminal_safe(f"{name} is kept {store.save(name, key)}."), err=True)
+    click.echo(terminal_safe(f"{name} is stored {store.save(name, key)}."), err=True)
     if os.environ.get(name):
-        click.echo(f"What counts is the variable {name} of the environment.", err=True)
+        click.echo(f"The environment variable {name} takes precedence over it.", err=True)
     return 0
 
 
@@ -202,4 +203,6 @@ def _variable(provider: str) -> str:
     if name := key_variable(provider):
         return name
     names = ", ".join(name for name in SECRETS if "KEY" in name)
-    raise UsageError(f"There is no provider {provider}.", hint=f"Name it or its variable: {names}.")
+    raise UsageError(
+        f"There is no provider {provider}.", hint=f"Use a provider or a variable of: {names}."
+    )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WAITS = 0, 1, 3
 _UNANSWERED = (
-    "Questions were denied as nobody could answer: run this at a terminal, or with --answers."
+    "Questions were denied because nobody could answer: run this at a terminal, or with --answers."
 )
 
 

@@ -139,7 +139,7 @@ def advanced_object(done: Advanced) -> dict[str, object]:
 def advanced_lines(done: Advanced) -> list[str]:
     """What a verb did, for people."""
     lines = [f"{done.execution_id}  {done.workflow}  {done.state}: {done.message}"]
-    lines += [f"  did not hold: {failure.message}" for failure in done.failures]
+    lines += [f"  not met: {failure.message}" for failure in done.failures]
     for ticket in done.opened:
         tools = "any" if ticket.tools is None else ", ".join(ticket.tools) or "none"
         lines += ["", f"STEP {ticket.step}  attempt {ticket.attempt}  tools: {tools}"]

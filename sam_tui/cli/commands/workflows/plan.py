@@ -34,22 +34,27 @@ _LARGEST = 1_000_000
 
 @click.group("plan", short_help="Plans: a task as stages for worker roles.")
 def plan_group() -> None:
-    """Plans: make one, look at it, change it, have it carried out."""
+    """Plans: make, show, change and run one."""
 
 
 @plan_group.command("new", short_help="Make a plan, and wait for its approval.")
 @click.argument("task")
-@click.option("--id", "name", default="", metavar="ID", help="Name the task.")
-@click.option("--task-mode", type=click.Choice(MODES), default="PLAN_ONLY", help="How far to go.")
-@click.option("--load", "load", default="", metavar="ID", help="The task of the last two modes.")
+@click.option("--id", "name", default="", metavar="ID", help="The name of the task.")
+@click.option(
+    "--task-mode",
+    type=click.Choice(MODES),
+    default="PLAN_ONLY",
+    help="Which part of the work to do.",
+)
+@click.option("--load", "load", default="", metavar="ID", help="The task for the last two modes.")
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--ai-service", metavar="NAME", help="The provider of its models, such as openai.")
 @agent_options
 def new_command(**values: Any) -> int:
-    """Make a plan for TASK and wait for approval; with another --task-mode carry it out or synthesise.
+    """Make a plan for TASK and wait for approval; with another --task-mode run it or synthesise.
 
-    Ends with 0 when the plan or the answer is there, 3 when it waits for something else, 1 when it failed.
+    Exits with 0 when the plan or the answer is ready, 3 when it waits for something else, 1 when it failed.
     """
     return _agent(values, lambda tasks: tasks.begin(
         values["task"], values["task_mode"], task_id=values["load"], name=values["name"],
@@ -57,18 +62,19 @@ def new_command(**values: Any) -> int:
     ))  # fmt: skip
 
 
-@plan_group.command("run", short_help="Carry out a plan, or plan and carry out a task.")
+@plan_group.command("run", short_help="Run a plan, or plan a task and run it.")
 @click.argument("task", metavar="ID|TASK")
-@click.option("--id", "name", default="", metavar="ID", help="Name a new task.")
+@click.option("--id", "name", default="", metavar="ID", help="The name of a new task.")
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--ai-service", metavar="NAME", help="The provider of its models, such as openai.")
 @hand_out_option
 @agent_options
 def run_command(**values: Any) -> int:
-    """Approve and carry out the plan ID, or go on with it; else plan and carry out TASK.
+    """Approve and run the plan ID, or continue it; else plan TASK and run it.
 
-    At a terminal you are asked there what comes up; elsewhere it is denied, unless --answers says else.
+    At a terminal you are asked for approvals there; elsewhere they are denied unless
+    --answers allows them.
     """
     service = values["ai_service"] or ""
     if not values["task"].strip():
@@ -85,15 +91,20 @@ def run_command(**values: Any) -> int:
     return _agent(values, begin)
 
 
-@plan_group.command("replan", short_help="Have another plan made, or put one in its place.")
+@plan_group.command("replan", short_help="Have a plan made again, or replace it.")
 @click.argument("task", metavar="ID")
-@click.option("--because", default="", metavar="TEXT", help="What the planner is told.")
-@click.option("--file", "file", metavar="FILE", help="Stages as JSON in its place; - reads them.")
+@click.option("--because", default="", metavar="TEXT", help="Instructions for the planner.")
+@click.option(
+    "--file",
+    "file",
+    metavar="FILE",
+    help="Stages as JSON that replace the plan; - reads standard input.",
+)
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @agent_options
 def replan_command(**values: Any) -> int:
-    """Have the plan of ID made anew, or put the stages of a file in its place; what is done is kept."""
+    """Make the plan of ID again, or replace it by the stages of a file; finished steps are kept."""
     if values["file"]:
         with open_console(values) as at:
             tasks = _tasks(at.workflows)
@@ -111,15 +122,17 @@ def replan_command(**values: Any) -> int:
 @click.argument("task", metavar="ID")
 @workflow_options
 def show_command(**values: Any) -> int:
-    """Show a plan and what its steps came to."""
+    """Show a plan and the results of its steps."""
     with open_console(values) as at:
         return _show(at, _tasks(at.workflows), values["task"])
 
 
-@plan_group.command("export", short_help="Write a plan in the form of seed 002.")
+@plan_group.command("export", short_help="Write a plan in the format of seed 002.")
 @click.argument("task", metavar="ID")
 @click.option("--format", "form", type=click.Choice(["seed", "result", "bank"]), default="seed")
-@click.option("--output", metavar="FOLDER", help="Where the bank stands; default: saved_tasks.")
+@click.option(
+    "--output", metavar="FOLDER", help="The folder of the task bank (default: saved_tasks)."
+)
 @workflow_options
 def export_command(**values: Any) -> int:
     """Print the plan ID as stages of sub-tasks (seed), or the whole response (result).
@@ -136,14 +149,14 @@ def export_command(**values: Any) -> int:
     return 0
 
 
-@plan_group.command("capabilities", short_help="Print the roles and tools that a planner is told.")
+@plan_group.command("capabilities", short_help="Print the roles and tools that the planner sees.")
 @click.option("--json", "as_json", is_flag=True, hidden=True)
 @click.option(
     "--output", metavar="FILE", help="Write to FILE, such as config/agentCapabilities.json."
 )
 @agent_options
 def capabilities_command(**values: Any) -> int:
-    """Print ``agentCapabilities.json``: the worker roles with those of their tools that can be called."""
+    """Print ``agentCapabilities.json``: the worker roles and their available tools."""
     from sam_tui.adapters.workflows import save_file
     from sam_tui.core.workflow.definitions.roles import capabilities_json
 
@@ -194,7 +207,7 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
                     stopped = await drive(attended, task, interrupts)
                     if stopped is None:
                         return _show(at, tasks, task)
-                    click.echo(f"Interrupted. Go on: sam-tui plan run {task}", err=True)
+                    click.echo(f"Interrupted. To continue: sam-tui plan run {task}", err=True)
                     return stopped
                 finally:
                     await runtime.close()
@@ -227,7 +240,7 @@ def _lines(result: dict[str, object], task: str) -> list[str]:
     if result["finalAnswer"]:
         lines += ["", str(result["finalAnswer"])]
     elif result["success"]:
-        lines.append(f"Approve and carry out: sam-tui plan run {task}")
+        lines.append(f"To approve and run it: sam-tui plan run {task}")
     return lines
 
 
@@ -269,7 +282,7 @@ def _stages(file: str) -> object:
     except UnusableFile as error:
         raise UsageError(f"{file} {error}.") from error
     except ValueError as error:
-        raise UsageError(f"{file} holds no plan: {error}") from error
+        raise UsageError(f"{file} contains no plan: {error}") from error
 
 
 def _json(value: Sequence[object] | dict[str, object]) -> str:

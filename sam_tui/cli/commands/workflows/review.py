@@ -22,23 +22,27 @@ _HINT = "For example: git diff main...HEAD | sam-tui review --diff -"
 
 @click.command("review", short_help="Review a change: text, SARIF, JUnit.")
 @click.argument("focus", nargs=-1)
-@click.option("--diff", metavar="FILE|-", help="The change; - is standard input.")
+@click.option("--diff", metavar="FILE|-", help="The change as a diff file; - is standard input.")
 @click.option(
     "--fail-on",
     type=click.Choice(["never", "error", "warning", "note"]),
     default="never",
-    help="End with 4 where there is a finding of this weight, or a graver one.",
+    help="Exit with 4 if there is a finding of this severity or a higher one.",
 )
-@click.option("--json", "json_file", metavar="FILE", help="Write the findings there as JSON.")
-@click.option("--sarif", "sarif_file", metavar="FILE", help="Write them there as SARIF 2.1.0.")
-@click.option("--junit", "junit_file", metavar="FILE", help="Write the findings as JUnit XML.")
-@click.option("--max-turns", type=click.IntRange(min=1), help="Model calls at most.")
-@click.option("--max-cost", type=FiniteRange(min=0, min_open=True), help="US dollars at most.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the findings to FILE as JSON.")
+@click.option(
+    "--sarif", "sarif_file", metavar="FILE", help="Write the findings to FILE as SARIF 2.1.0."
+)
+@click.option(
+    "--junit", "junit_file", metavar="FILE", help="Write the findings to FILE as JUnit XML."
+)
+@click.option("--max-turns", type=click.IntRange(min=1), help="The most model calls.")
+@click.option("--max-cost", type=FiniteRange(min=0, min_open=True), help="The most US dollars.")
 @fleet_options
 def review_command(**values: Any) -> int:
     """Review a diff, or what changed since the last commit.
 
-    The agent reads and changes nothing (plan mode). FOCUS says what to look at above all.
+    The agent reads and changes nothing (plan mode). FOCUS says what matters most.
     """
     from sam_tui.headless.findings import FORMS, ChangeReview, as_text
     from sam_tui.headless.output import terminal_safe

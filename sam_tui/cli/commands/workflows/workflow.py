@@ -110,7 +110,7 @@ def sync_command(**values: object) -> int:
 @click.argument("name")
 @workflow_options
 def new_command(**values: Any) -> int:
-    """Write a workflow to start from into this project's .sam/workflows."""
+    """Write a sample workflow into this project's .sam/workflows."""
     with open_console(values) as at:
         path = at.workflows.catalog.create(values["name"])
         at.show({"path": path}, [path])
@@ -227,10 +227,11 @@ def artifact_command(**values: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @agent_options
 def run_command(**values: object) -> int:
-    """Let the agent run a workflow to its end, or go on with an execution.
+    """Let the agent run a workflow to its end, or continue an execution.
 
-    At a terminal you are asked there what comes up; elsewhere it is denied, unless --answers says else.
-    Ends with 0 when it is completed, 3 when it waits for a person, 1 when it failed.
+    At a terminal you are asked for approvals there; elsewhere they are denied unless
+    --answers allows them.
+    Exits with 0 when it is completed, 3 when it waits for a person, 1 when it failed.
     """
     attended = open_attended(values, "sam-tui workflow run")
     interrupts = Interrupts()

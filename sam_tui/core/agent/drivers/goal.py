@@ -63,7 +63,9 @@ class Goal:
         self._taken += 1
         self._spent += finished.usage.cost or 0.0
         if finished.reason != "finished":
-            self.outcome = f"The goal was left: the turn ended otherwise ({finished.reason})."
+            self.outcome = (
+                f"The goal was dropped because the turn did not finish ({finished.reason})."
+            )
             return ""
         arguments = json.dumps({"operation": "run_command", "command": self.check})
         call = ToolCall(CallId(mint("goal")), "terminal_operations", arguments)
@@ -83,9 +85,9 @@ class Goal:
         if executed.finished.ok:
             return f"The goal is reached: {self.check} passes."
         if executed.decision is not None and not executed.decision.allowed:
-            return f"The goal was left: {self.check} may not run."
+            return f"The goal was dropped: {self.check} may not run."
         if self._taken >= self._turns:
             return f"The goal was not reached in {self._taken} turns: {self.check} fails."
         if self._cost is not None and self._spent >= self._cost:
-            return f"The goal was not reached for ${self._spent:.2f}: {self.check} fails."
+            return f"The goal was not reached within ${self._spent:.2f}: {self.check} fails."
         return ""

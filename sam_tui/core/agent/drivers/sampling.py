@@ -116,15 +116,15 @@ class Sampler:
             f" {sampling.most:,} tokens",
             (access,),
             lambda: (_preview(sampling),),
-            once="this answer, which the server then has",
+            once="this answer, which the server receives",
         )
         judged = self._guard.policy.judge(access, CREATE_MESSAGE)
         if judged.outcome == "deny":
             decision = request.decided("deny", judged.by, judged.rule, judged.reason)
         elif self._guard.policy.mode == "bypass":
-            decision = request.decided("allow", "mode", "mode:bypass", "nothing is asked")
+            decision = request.decided("allow", "mode", "mode:bypass", "the request is empty")
         else:
-            why = "you pay for what it reads and writes; it is told nothing of this conversation"
+            why = "you pay for what it reads and writes; it sees nothing of this conversation"
             decision = await self._guard.confirm(request, why, "sampling")
         self._record(conversation, call, decision, (access,))
         if not decision.allowed:
@@ -180,7 +180,9 @@ def _preview(sampling: SamplingRequest) -> Diff:
         for line in (f"[{role}]", *(text.splitlines() or [""]))
     ]
     body = [f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)]
-    return Diff(f"what {sampling.server} asks the model", "\n".join(body) + "\n", len(lines), 0)
+    return Diff(
+        f"the request of {sampling.server} to the model", "\n".join(body) + "\n", len(lines), 0
+    )
 
 
 def _redacted(message: UserMessage | AssistantMessage, redact: Callable[[str], str]) -> Message:

@@ -50,7 +50,7 @@ async def ask_aside(
     from sam_tui.core.agent.context_window import opening
 
     if not question.strip():
-        raise UsageError("There is no question.", hint="Write it behind the command.")
+        raise UsageError("There is no question.", hint="Write it after the command.")
     if model is None:
         raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
     shield = engine.executor.shield
@@ -69,4 +69,4 @@ async def ask_aside(
     if history is not None:
         history.add_usage(usage)
     text = shield.redact("".join(parts)[:LONGEST]).strip()
-    return SideAnswer(text or "The model said nothing: it may have tried to call a tool.", usage)
+    return SideAnswer(text or "The model sent no text: it may have tried to call a tool.", usage)

@@ -80,7 +80,7 @@ class Notetaker:
             if close is not None:
                 await close()
         notes = notes_from(self._clean("".join(parts)[:LONGEST_ANSWER]), most)
-        return WrittenNotes(notes, usage, "" if notes else "Its answer was no summary.")
+        return WrittenNotes(notes, usage, "" if notes else "Its answer was not a summary.")
 
 
 def takes_notes(model: Model, context: int | None) -> bool:

@@ -50,19 +50,20 @@ class PlannedCompaction:
         staying = len(self.messages) - len(compacted.dropped)
         lines = [
             f"{self.before:>9,}  tokens of messages now, {compacted.tokens:,} afterwards",
-            f"{staying:>9,}  messages are kept as they are",
+            f"{staying:>9,}  messages stay as they are",
             f"{len(self.summarised):>9,}  are summarised below; the archive keeps them whole",
-            f"{len(self.dropped):>9,}  reminders are dropped; those that hold are told anew",
+            f"{len(self.dropped):>9,}  reminders are dropped; those that still apply are sent "
+            "again",
             "",
-            "Guaranteed: instructions, open todos, what you pinned (all told anew), questions that"
-            " nobody answered, your last message.",
+            "Always stay: instructions, open todos and your pins (all sent again), unanswered "
+            "questions, your last message.",
             "The provider's cache of this conversation begins anew.",
             "",
         ]
         if self.written.fault:
-            lines += [f"Summary by rules, no model wrote notes: {self.written.fault}", ""]
+            lines += [f"Summary by rules, because no model wrote notes: {self.written.fault}", ""]
         new = [m for m in compacted.opening if all(m is not old for old in self.messages)]
-        lines += [f"---- stands for it\n{getattr(m, 'text', '')}\n" for m in new]
+        lines += [(f"---- replaces it\n{getattr(m, 'text', '')}\n") for m in new]
         for heading, messages in (("summarised", self.summarised), ("dropped", self.dropped)):
             lines += [f"---- {heading}", *(_line(m) for m in messages), ""]
         return "\n".join(lines)
@@ -123,7 +124,7 @@ class CompactionPlanner:
         context = self._room.context(model) if model is not None else None
         written = WrittenNotes(None, Usage(), "As you asked.")
         if model is None or self._notetaker is None or not takes_notes(model, context):
-            written = WrittenNotes(None, Usage(), "There is no model to ask.")
+            written = WrittenNotes(None, Usage(), "There is no model that could write notes.")
         elif not by_rules:
             written = await self._notetaker.take(
                 model,
@@ -157,5 +158,7 @@ class CompactionPlanner:
             a is b for a, b in zip(now, planned.messages, strict=True)
         )
         if not same:
-            raise UsageError("The conversation went on meanwhile.", hint="Plan it again: /compact")
+            raise UsageError(
+                "The conversation continued in the meantime.", hint="Plan it again: /compact"
+            )
         self._room.shorten(self._history, planned.compacted)

@@ -46,7 +46,7 @@ def _judged(texts: list[str], words: Sequence[Word], git: GitTable, *, code: boo
         if "network" in command.classes:
             why = f"{title} can overwrite or delete what is on the remote"
             return traits("destructive", why, "network", exact=False)
-        return _traits(f"{title} can throw work away", "destructive")
+        return _traits(f"{title} can discard work", "destructive")
     if _reaches_remote(name, arguments, command):
         return _traits(f"{title} reaches a remote", "network")
     if code:
@@ -58,7 +58,7 @@ def _judged(texts: list[str], words: Sequence[Word], git: GitTable, *, code: boo
         if not _lists(name, words, command):
             return _traits(f"{title} changes the repository", "workspace-write")
     elif not command.options.know(words):
-        return _traits(f"{title} with options that are not known here", "workspace-write")
+        return _traits(f"{title} with unknown options", "workspace-write")
     return _traits(f"{title} only reads")
 
 

@@ -68,7 +68,9 @@ def traits(kind: CommandClass, why: str, *more: CommandClass, exact: bool = True
 
 def unknown_words(name: str) -> Traits:
     """Traits of a program whose words are only known when it runs."""
-    return traits("workspace-write", f"{name} with words that are not known yet", exact=False)
+    return traits(
+        "workspace-write", f"{name} with words that are only known when it runs", exact=False
+    )
 
 
 def hides_path(texts: Sequence[str]) -> bool:

@@ -310,7 +310,7 @@ def _text(fields: Mapping[str, object], key: str) -> str:
 def _classes(text: str, key: str) -> frozenset[CommandClass]:
     for word in text.split():
         if word not in COMMAND_CLASSES:
-            raise EntryError(key, f"{word!r} is no class; one of: {', '.join(COMMAND_CLASSES)}")
+            raise EntryError(key, f"{word!r} is not a class; one of: {', '.join(COMMAND_CLASSES)}")
     return frozenset(cast("list[CommandClass]", text.split()))
 
 
@@ -323,7 +323,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise EntryError("words", f"{text!r} is no pattern: {error}") from None
+        raise EntryError("words", f"{text!r} is not a pattern: {error}") from None
 
 
 def _wrapping(program: Mapping[str, object]) -> Wrapping | None:

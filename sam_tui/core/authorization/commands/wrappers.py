@@ -53,20 +53,18 @@ def unwrap(command: SimpleCommand, shell: ShellText, table: CommandTable) -> Ite
             yield from _unwrapped(words, command, shell, table)
             return
         if _only_asks(name, words):
-            yield Inner(words, verdict=_calm(f"{name} only says what a name means"))
+            yield Inner(words, verdict=_calm(f"{name} only looks up what a name means"))
             return
         stripped = _stripped(name, words, program.wraps)
         yield from _wrapper(words, stripped, program, program.wraps)
         if stripped.script is not None:
             yield Inner((), script=stripped.script)
         elif not stripped.words:
-            yield Inner(words[:1], verdict=_calm(f"{name} alone only reads"))
+            yield Inner(words[:1], verdict=_calm(f"{name} without a command only reads"))
         if not stripped.words:
             return
         words = stripped.words
-    yield Inner(
-        words, verdict=traits("workspace-write", "wrapped too deep to be read", exact=False)
-    )
+    yield Inner(words, verdict=traits("workspace-write", "nested too deep to be read", exact=False))
 
 
 def _unwrapped(
@@ -95,7 +93,7 @@ def _wrapper(
     elif wraps.writes:
         yield Inner(words, verdict=traits("workspace-write", f"{name} may write a file"))
     elif not stripped.exact:
-        why = f"{name} with options that are not known here"
+        why = f"{name} with unknown options"
         yield Inner(words, verdict=traits("workspace-write", why, exact=False))
     if stripped.assignments:
         verdict = _calm("env sets variables")
@@ -296,9 +294,9 @@ def _shell(words: Sequence[Word], command: SimpleCommand, shell: ShellText) -> I
         yield Inner((), script=words[index])
         return
     if len(words) == 2 and words[1].text == "--version":
-        yield Inner(tuple(words), verdict=_calm("it tells its version"))
+        yield Inner(tuple(words), verdict=_calm("it prints its version"))
         return
-    yield _fed(tuple(words), command, shell, "a script that is not read here")
+    yield _fed(tuple(words), command, shell, "a script that is not inspected")
 
 
 def _asks(words: Sequence[Word]) -> bool:

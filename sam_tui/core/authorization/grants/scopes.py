@@ -38,8 +38,8 @@ LOOKED_AT = 300
 _PAST_SHOWN = 30
 _LONGEST_TARGET = 400
 _REHEARSED = (
-    "try it on a copy of the workspace, see what it changes there, then keep or drop that; "
-    "what it sends over the network is sent"
+    "try it on a copy of the workspace, see its changes, then apply or drop them; what it "
+    "sends over the network is really sent"
 )
 _SITE = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]+)?/")
 """A plainly written address up to its path; every other spelling is granted as it is, or once."""
@@ -333,8 +333,8 @@ def _prefix(judgements: Sequence[Judgement]) -> CommandPattern | None:
 
 HOW_LONG = {
     "session": "in this conversation until it ends",
-    "project": "in this folder from now on (kept in your policy file)",
-    "user": "everywhere from now on (kept in your policy file)",
+    "project": "in this folder from now on (stored in your policy file)",
+    "user": "everywhere from now on (stored in your policy file)",
 }
 
 

@@ -58,7 +58,7 @@ class HostEntry:
             return cls(ANY, port)
         bare = name.removeprefix("*.").removesuffix(".")
         if not _NAME.fullmatch(bare):
-            raise ValueError("it is no host (write international names as xn--…)")
+            raise ValueError("it is not a host (write international names as xn--…)")
         if ends_as_address(bare):
             raise ValueError("it is neither an address nor a name")
         return cls("*." + bare if name.startswith("*.") else bare, port)
@@ -117,7 +117,7 @@ def host_of_text(text: str) -> str:
     """A name as it is compared: lower case, no dot at the end. Raises ``ValueError`` for no name."""
     name = text.lower().removesuffix(".")
     if not _NAME.fullmatch(name):
-        raise ValueError("it is no host")
+        raise ValueError("it is not a host")
     return name
 
 

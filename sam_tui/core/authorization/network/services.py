@@ -7,17 +7,17 @@ _SERVICES = tuple(
     for names, gives in (
         (
             r"(?:docker|podman|containerd|crio|buildkitd)\.sock$|/(?:lxd|incus)/unix\.socket|/libvirt",
-            "it has containers or machines started, which reach all of this one",
+            "it starts containers or machines with full access to this one",
         ),
         (r"/S\.gpg-agent|/keyring/|/agent\.|ssh-agent|(?:^|/)ssh-[^/]+/", "it uses your keys"),
         (r"\.X11-unix/X|/wayland-\d", "it sees your screen and types for you"),
         (
             r"/bus$|system_bus_socket|/systemd/|/dbus-|/supervisor\.sock|/snapd|/at-spi",
-            "it has services of yours start programs",
+            "it makes your services start programs",
         ),
         (
             r"/tmux-|/screens?/|/zellij|/kitty|/wezterm|/nvim|/emacs|vscode-|/\.?s\.PGSQL",
-            "it acts in a program of yours",
+            "it controls a program of yours",
         ),
         (r"/(?:pulse|pipewire)", "it hears your microphone"),
     )

@@ -58,7 +58,9 @@ class Workspace:
                 real = os.path.join(os.path.realpath(head), tail)
         except OSError as error:
             # The kernel refuses to say where some links of /proc lead.
-            raise ToolError(f"Where {path} leads cannot be told: {error.strerror}.") from error
+            raise ToolError(
+                f"The target of {path} cannot be determined: {error.strerror}."
+            ) from error
         _refuse_circle(real, path, follow=follow)
         # Imported here: a first frame opens a workspace and locates nothing in it.
         from sam_tui.core.accesses import Location
@@ -82,7 +84,7 @@ class Workspace:
             )
         if _NO_NAME.match(path):
             raise ToolError(
-                f"{printable(path)} names a variable; those are not filled in here.",
+                f"{printable(path)} contains a variable; variables are not expanded here.",
                 hint="Write ~ for the home folder, or the path itself.",
             )
         return full
@@ -115,11 +117,11 @@ def _refuse_unusable(path: str) -> None:
     if not path.strip():
         raise ToolError("The path is empty.", hint="Give a path relative to the workspace.")
     if "\0" in path:
-        raise ToolError("The path holds a NUL character, which no file name can.")
+        raise ToolError("The path contains a NUL character, which file names cannot contain.")
     try:
         size = len(os.fsencode(path))
     except UnicodeEncodeError:
-        raise ToolError("The path holds characters that no file name can.") from None
+        raise ToolError("The path contains characters that file names cannot contain.") from None
     if size > _LONGEST:
         raise ToolError(f"The path is {size} bytes long; the longest possible is {_LONGEST}.")
 
@@ -132,7 +134,7 @@ def _refuse_circle(real: str, path: str, *, follow: bool) -> None:
         if error.errno == errno.ELOOP:
             raise ToolError(
                 f"{printable(path)} cannot be used: its links lead in a circle.",
-                hint="Name the file that is meant, or remove the link.",
+                hint="Name the file itself, or remove the link.",
             ) from error
 
 

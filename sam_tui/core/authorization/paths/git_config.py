@@ -215,7 +215,7 @@ def harm(
     try:
         new = _values_by_key(after)
     except ValueError:
-        return "it is no configuration that can be judged"
+        return "it cannot be read as a configuration"
     try:
         old = _values_by_key(before or b"")
     except ValueError:

@@ -168,9 +168,9 @@ def _unknown_listener(_: PolicyState, case: AccessCase) -> Judgement:
     host = case.subject.host
     address = address_of(host) if host else None
     if address is not None and (why := refusal(address)):
-        return case.ask("connect-outside", f"{host} is no public address: {why}")
+        return case.ask("connect-outside", f"{host} is not a public address: {why}")
     gives = given_away(case.target)
-    why = "who listens there is not held by the sandbox"
+    why = "the program that listens there runs outside the sandbox"
     return case.ask("connect-outside", f"{why}: {gives}" if gives else why)
 
 
@@ -212,7 +212,7 @@ def _refused_url(state: PolicyState, case: AccessCase) -> Judgement | None:
 
 def _public_web(_: PolicyState, case: AccessCase) -> Judgement:
     """The addresses of a name are judged where it is resolved and used."""
-    reason = "nothing is against it; every address of a name is judged before it is connected to"
+    reason = "nothing forbids it; every address of the name is judged before the connection"
     return case.allow("public-web", reason)
 
 
@@ -242,7 +242,9 @@ def _foreign_tool(_: PolicyState, case: AccessCase) -> Judgement:
     """A tool of an MCP server is asked for: the guard cannot see what the server does with the call."""
     access = case.located.access
     assert isinstance(access, Use)
-    return case.ask("server-tool", f"what the server {access.server} does with it is not seen here")
+    return case.ask(
+        "server-tool", f"what the server {access.server} does with it cannot be observed"
+    )
 
 
 USE_STAGES: tuple[tuple[str, Stage], ...] = (

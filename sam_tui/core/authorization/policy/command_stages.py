@@ -79,10 +79,7 @@ def reaching_out(state: PolicyState, case: AccessCase) -> Judgement | None:
     reading = case.subject.reading
     if case.subject.kind != "run" or not wants_network(reading) or not state.blind:
         return None
-    reason = (
-        "commands are held to a list of hosts, which cannot be watched here: on yes this one reaches"
-        " every host"
-    )
+    reason = "the list of hosts cannot be enforced here: a yes lets this command reach every host"
     return case.ask("network-of-a-command", reason)
 
 
@@ -96,12 +93,12 @@ def confined(state: PolicyState, case: AccessCase) -> Judgement | None:
     reading = case.subject.reading
     calm = reading is not None and reading.calm
     if state.mode == "ask-all" and state.confined and not calm:
-        reason = "ask-all mode asks about every command that does not only read"
+        reason = "ask-all mode asks about every command that does more than read"
         return case.ask("mode:ask-all", reason)
     if case.subject.kind == "type":
         if state.confined:
             return case.allow("agent-session", "its terminal is sandboxed")
-        reason = "no kernel sandbox here, so what is typed into a terminal is asked"
+        reason = "no kernel sandbox here, so the guard asks about what is typed into a terminal"
         return case.ask("unsandboxed", reason, plain=False)
     if not state.confined:
         return None
@@ -142,9 +139,12 @@ def unconfined(_: PolicyState, case: AccessCase) -> Judgement | None:
     reading = case.subject.reading
     part = reading.heaviest if reading else None
     why = f" ({part.why})" if part is not None else ""
-    reason = f"no kernel sandbox here, so every command that does not only read is asked{why}"
+    reason = (
+        "no kernel sandbox here, so the guard asks about every command that does more "
+        f"than read{why}"
+    )
     if reading is None:
-        reason = "no kernel sandbox here, so every command is asked"
+        reason = "no kernel sandbox here, so the guard asks about every command"
     return case.ask("unsandboxed", reason)
 
 
@@ -174,7 +174,7 @@ def _secrets(state: PolicyState, reading: CommandReading | None) -> Iterator[tup
             if path.real:
                 yield from _secret_path(state, secrets, part, path)
         if any(secrets.hinted_by(text) for text in part.code):
-            yield "a secret place in its text", "", True
+            yield "a path of secrets in its text", "", True
 
 
 def _secret_at(state: PolicyState, secrets: Secrets, path: NamedPath) -> str:

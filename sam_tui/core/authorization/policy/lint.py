@@ -54,10 +54,10 @@ def lint_hosts(
         named = with_port(entry.host, entry.port) if entry.port else entry.host
         rule = Rule(f"{layer}:hosts", "allow", layer, source, operation=CONNECT, host=named)
         if (holder := _holder(index, parsed)) is not None:
-            why = f"{entries[holder]} holds it; remove one"
+            why = f"{entries[holder]} covers it; remove one"
             findings.append(LintFinding(rule, "shadowed", why))
         if wider is not None and not any(_overlap(entry, other) for other in wider):
-            why = "your own list of hosts does not hold it"
+            why = "your own list of hosts does not contain it"
             findings.append(LintFinding(rule, "unreachable", why))
         if why := _broad_host(entry.host):
             findings.append(LintFinding(rule, "over-broad", why))
@@ -115,7 +115,7 @@ def _dead(
     rule: Rule, protected: Sequence[str], *, trusted: bool, now: float
 ) -> Iterator[LintFinding]:
     if rule.window.until is not None and rule.window.until <= now:
-        yield LintFinding(rule, "unreachable", "its time is over; remove it")
+        yield LintFinding(rule, "unreachable", "it has expired; remove it")
     if rule.workspace and not os.path.isdir(rule.workspace):
         yield LintFinding(rule, "unreachable", f"there is no folder {rule.workspace}")
     if rule.layer == "project" and rule.effect == "allow" and not trusted:
@@ -167,7 +167,7 @@ def _broad_host(host: str) -> str:
         return "it covers every host"
     below = host.lstrip("*.")
     anybody = host.startswith(("*.", ".")) and shared(below)
-    return f"anybody has names below {below}" if anybody else ""
+    return f"anybody can register names below {below}" if anybody else ""
 
 
 def _broad_operation(rule: Rule) -> str:

@@ -26,7 +26,7 @@ class PathPattern:
     def of(cls, text: str, *, root: str, home: str) -> "PathPattern":
         """From a rule: ``~/x``, ``/x``, ``sub/x`` (in ``root``), or a name such as ``*.pem``."""
         if not text.strip() or "\0" in text:
-            raise ValueError("a path cannot be empty or hold NUL")
+            raise ValueError("a path cannot be empty or contain NUL")
         if "/" not in text and text not in ("~", ".", ".."):
             return cls(text, "", text)
         bare = home + text[1:] if text == "~" or text.startswith("~/") else text

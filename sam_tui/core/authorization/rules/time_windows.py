@@ -26,7 +26,7 @@ class Window:
         start, end = _hours(between) if between else (0, _WHOLE_DAY)
         chosen = frozenset(day.lower()[:3] for day in days) or frozenset(DAYS)
         if unknown := chosen - set(DAYS):
-            raise ValueError(f"{', '.join(sorted(unknown))} is no day of the week")
+            raise ValueError(f"{', '.join(sorted(unknown))} is not a day of the week")
         return cls(start, end, chosen, _instant(until) if until else None)
 
     @property

@@ -78,7 +78,7 @@ class WorkflowCatalog:
             raise WorkflowRefused(
                 "workflow_untrusted",
                 f"The workflow {name!r} is a file of this folder that you have not trusted.",
-                hint="Look at it, then run sam-tui trust (in the workbench /trust).",
+                hint="Read it, then run sam-tui trust (in the workbench /trust).",
                 details={"workflow": name, "path": entry.file.path},
             )
         if entry.definition is None or _errors(entry.problems):
@@ -235,7 +235,7 @@ def _read_personas(
         elif not NAME.fullmatch(name):
             problems.append(_misnamed(file, name))
         elif not file.body.strip():
-            problems.append(DefinitionProblem(file.path, 1, f"the persona {name!r} says nothing"))
+            problems.append(DefinitionProblem(file.path, 1, f"the persona {name!r} has no text"))
         elif name in texts and (file.origin == "project" or file.origin == origins[name]):
             text = f"the persona {name!r} comes from {origins[name]} already; this one is not used"
             problems.append(DefinitionProblem(file.path, file.line(("name",)), text, "warning"))
@@ -265,7 +265,7 @@ def _read_role(
 
 
 def _misnamed(file: DefinitionFile, name: str) -> DefinitionProblem:
-    text = f"{name!r} is no name: use up to 64 letters, digits, dots, dashes and underscores"
+    text = f"{name!r} is not a name: use up to 64 letters, digits, dots, dashes and underscores"
     return DefinitionProblem(file.path, file.line(("name",)), text)
 
 

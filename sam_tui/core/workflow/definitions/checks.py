@@ -58,7 +58,7 @@ def _order_faults(definition: WorkflowDefinition) -> Iterator[DefinitionFault]:
             if need not in ids:
                 yield DefinitionFault(
                     ("steps", index, "needs", number),
-                    f"step {step.id!r} needs {need!r}, which is no step",
+                    f"step {step.id!r} needs {need!r}, which is not a step",
                 )
     order = [step.id for step in definition.steps]
     circle = cycle(needs)
@@ -118,7 +118,7 @@ def _action_fault(step: Step, definition: WorkflowDefinition, text: str) -> str:
         return ""
     target = definition.step(action.target)
     if target is None:
-        return f"step {step.id!r} rolls back to {action.target!r}, which is no step"
+        return f"step {step.id!r} rolls back to {action.target!r}, which is not a step"
     if action.target not in {*before, step.id}:
         return f"step {step.id!r} rolls back to {action.target!r}, which is not before it"
     if action.previous and not target.each:
@@ -135,7 +135,9 @@ def _guard_faults(
     if guard.tasks:
         other = definition.step(guard.tasks)
         if other is None or not other.each:
-            yield DefinitionFault(path, f"{guard.tasks!r} is no step with each, so it has no tasks")
+            yield DefinitionFault(
+                path, f"{guard.tasks!r} is not a step with “each”, so it has no tasks"
+            )
 
 
 def _reference_faults(

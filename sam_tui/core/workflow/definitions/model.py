@@ -111,7 +111,7 @@ class StepGuard(_Part):
         if self.rules and not self.tasks:
             raise ValueError("rules are those of tasks")
         if unknown := sorted(set(self.rules) - set(RULES)):
-            raise ValueError(f"{unknown[0]!r} is no rule of tasks: {', '.join(RULES)}")
+            raise ValueError(f"{unknown[0]!r} is not a rule of tasks: {', '.join(RULES)}")
         for action in self.rules.values():
             parse_action(action)
         return self
@@ -291,9 +291,9 @@ class WorkflowDefinition(_Part):
         try:
             groups = re.compile(self.matcher).groupindex
         except re.error as error:
-            raise ValueError(f"the matcher is no pattern: {error}") from error
+            raise ValueError(f"the matcher is not a pattern: {error}") from error
         if unknown := sorted(set(groups) - set(self.params)):
-            raise ValueError(f"the matcher names {unknown[0]!r}, which is no parameter")
+            raise ValueError(f"the matcher names {unknown[0]!r}, which is not a parameter")
         return self
 
     def matched(self, task: str) -> dict[str, object] | None:

@@ -41,7 +41,7 @@ def parse_reference(text: str) -> Reference:
     parts = stripped.removesuffix("?").split(".")
     if parts[0] not in ROOTS or len(parts) < 2 or not all(map(_PART.fullmatch, parts[1:])):
         raise ReferenceMissing(
-            f"@{{{text}}} is no reference; write @{{params.name}} or @{{outputs.step.field}}"
+            f"@{{{text}}} is not a reference; write @{{params.name}} or @{{outputs.step.field}}"
         )
     return Reference(text, parts[0], tuple(parts[1:]), optional)
 

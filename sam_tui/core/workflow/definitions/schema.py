@@ -47,7 +47,7 @@ def schema_faults(schema: object, path: str = "output", depth: int = 0) -> Itera
         yield from schema_faults(inner, f"{path}.{name}", depth + 1)
     for name in _names(node.get("required", [])):
         if fields and name not in fields:
-            yield f"{path}: required {name!r} is no property"
+            yield f"{path}: required {name!r} is not a property"
     if "items" in node:
         yield from schema_faults(node["items"], f"{path}[]", depth + 1)
 

@@ -37,8 +37,8 @@ class Person:
         if not isinstance(outcome.answer, Reply) or not outcome.answer.text.strip():
             raise WorkflowRefused(
                 "needs_person",
-                "A person has to answer, and nobody is there to ask.",
-                hint="Let a person go on: sam-tui workflow status, next and decide.",
+                "A person has to answer, and nobody can be asked here.",
+                hint="Let a person continue it: sam-tui workflow status, next and decide.",
             )
         return require_choice(outcome.answer.text, question.choices)
 
@@ -55,7 +55,7 @@ async def steer_with_person(
         raise WorkflowRefused(
             "person_decides",
             "A person decides what follows.",
-            hint="Resume it: they are asked then.",
+            hint="Resume it, and they are asked.",
         )
     if view.question is not None and verb == "resume":
         return workflows.decide(execution_id, await person.decide(view))

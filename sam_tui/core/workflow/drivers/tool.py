@@ -66,12 +66,12 @@ class ToolDriver:
             return plan
         accesses = operation.accesses(plan.arguments)
         if not all(isinstance(a, Fetch | Use) for a in accesses):
-            why = "its call touches files or runs a command, and those are in this workspace"
+            why = "its call touches files or runs a command in this workspace"
         elif not accesses and not operation.anywhere:
-            why = "what its call is about is kept by this program"
+            why = "its call needs data of this program"
         else:
             return replace(plan, operation=replace(operation, run=carry))
-        self._run.context.report(f"{ticket.step}: done here, by no worker: {why}")
+        self._run.context.report(f"{ticket.step}: done here and not by a worker: {why}")
         return plan
 
     async def _called(

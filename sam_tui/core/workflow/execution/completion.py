@@ -66,7 +66,7 @@ def _finish_plan(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -
     adopt(case, step, items)
     review = fill_text(case.spec(step).review, case.scope(step)).lower()
     if review == "true" and not case.unit.events(EventQuery(case.row.id, "plan_approved", step)):
-        ask(case, step, "Is the plan to be carried out?", choices=PLAN_CHOICES)
+        ask(case, step, "Carry out the plan?", choices=PLAN_CHOICES)
 
 
 def _give_up_plan(case: ExecutionCase, attempt: AttemptRow, why: str) -> None:

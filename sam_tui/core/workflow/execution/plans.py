@@ -189,7 +189,9 @@ def _child_faults(case: ExecutionCase, plan: str, text: _PlanText) -> list[str]:
     faults = [f"the id {i!r} is used twice" for i in sorted({i for i in ids if ids.count(i) > 1})]
     for where, step in text.steps:
         missing = [n for n in step.needs if n not in ids]
-        faults += [f"{where} needs {n!r}, which is no step" for n in missing if step.task is None]
+        faults += [
+            f"{where} needs {n!r}, which is not a step" for n in missing if step.task is None
+        ]
         local = [*_permission_faults(case, plan, step), *_reference_faults(step, needs, outside)]
         faults += [f"{where}: {fault}" for fault in local]
     if circle := cycle(needs):
@@ -233,6 +235,6 @@ def _invalid(plan: str, faults: list[str]) -> WorkflowRefused:
     return WorkflowRefused(
         "output_invalid",
         f"The plan of step {plan} does not fit: {'; '.join(faults)}.",
-        hint="Nothing has changed; a token stays good. Correct it and send it again.",
+        hint="Nothing has changed, and the token stays valid. Correct the plan and send it again.",
         details={"step": plan, "faults": faults},
     )

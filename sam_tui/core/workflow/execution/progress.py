@@ -121,7 +121,7 @@ def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
     if row is None or case.spec(step).kind != "plan" or row.status != "completed":
         raise WorkflowRefused(
             "step_not_plan",
-            f"{step!r} is no plan step that has a plan.",
+            f"{step!r} is not a plan step that has a plan.",
             details={"execution_id": case.row.id, "step": step},
         )
     read_plan(case, step, plan)
@@ -142,7 +142,7 @@ def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
 def plan_again(case: ExecutionCase, step: str, why: str) -> Advanced:
     """A person wants another plan. Raises ``WorkflowRefused``."""
     if step not in case.steps or case.spec(step).kind != "plan":
-        raise WorkflowRefused("step_not_plan", f"{step!r} is no plan step.")
+        raise WorkflowRefused("step_not_plan", f"{step!r} is not a plan step.")
     reason = why.strip() or "a person asked for another plan"
     if case.row.state != "running":
         require_next(case.row.id, case.row.state, "running")

@@ -85,7 +85,7 @@ def _begin_list(case: ExecutionCase, row: StepRow) -> bool:
     if value is None:
         value = []
     if not isinstance(value, list):
-        return _cannot(case, row, f"{case.spec(row.id).each} is no list")
+        return _cannot(case, row, f"{case.spec(row.id).each} is not a list")
     items = cast("list[Any]", value)
     if len(items) > MOST_ITEMS:
         return _cannot(case, row, f"{len(items)} items are more than {MOST_ITEMS}")

@@ -293,7 +293,7 @@ def begin_call(case: ExecutionCase, attempt: AttemptRow) -> bool:
         tool = case.spec(attempt.step).tool
         failure = Failure(
             "driver",
-            f"{tool} was cut off: look whether it had its effect, then accept or retry",
+            f"{tool} was cut off: check whether it took effect, then accept or retry",
             {},
         )
         fail_step(case, attempt, (failure,), on_fail="ask")

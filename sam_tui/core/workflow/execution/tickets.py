@@ -80,8 +80,8 @@ def read_token(token: str) -> TokenText:
     except (ValueError, binascii.Error, RecursionError) as error:
         raise WorkflowRefused(
             "token_malformed",
-            "That is no continuation token.",
-            hint="Send the token of the step exactly as it was given.",
+            "That is not a continuation token.",
+            hint="Send the token of the step exactly as you received it.",
         ) from error
 
 
@@ -103,7 +103,7 @@ def redeem(
     now = transaction.now
     row = transaction.unit.token(token_hash(token))
     if row is None:
-        raise refused_token("token_forged", "That token was never given out.")
+        raise refused_token("token_forged", "That token was never issued.")
     if execution_id and row.execution != execution_id:
         raise refused_token("token_foreign", "That token is of another execution.")
     if row.used_at is not None:
@@ -111,11 +111,13 @@ def redeem(
     case = ExecutionCase.load(transaction, row.execution)
     require_running(row.execution, case.row.state)
     if row.revoked:
-        raise refused_token("token_revoked", f"That token is void: {row.revoked}.", row.step)
+        raise refused_token(
+            "token_revoked", f"That token is no longer valid: {row.revoked}.", row.step
+        )
     if now >= row.expires_at:
         raise refused_token("token_expired", "That token is older than 24 hours.", row.step)
     if now < row.issued_at - LIFETIME:
-        why = "That token is from more than 24 hours ahead: the clock was put back."
+        why = "That token is more than 24 hours ahead: the clock was set back."
         raise refused_token("token_expired", why, row.step)
     for attempt in case.attempts(step=row.step):
         if attempt.id == row.attempt:
@@ -125,7 +127,7 @@ def redeem(
 
 def refused_token(code: str, message: str, step: str = "") -> WorkflowRefused:
     """The refusal of a token."""
-    hint = "Read the current step for a token that is good."
+    hint = "Read the current step for a valid token."
     return WorkflowRefused(code, message, hint=hint, details={"step": step} if step else {})
 
 

@@ -38,7 +38,7 @@ class BesideTurns:
     def ask(self, question: str) -> None:
         """Ask the model beside the conversation and show what it says in a window of its own."""
         if not question.strip():
-            self._context.notify("Write the question behind the command: /btw QUESTION")
+            self._context.notify("Write the question after the command: /btw QUESTION")
             return
         session = self._conversations.session_for_prompt()
         if session is None:
@@ -65,14 +65,14 @@ class BesideTurns:
         if not check:
             left, self._goal = self._goal, None
             self._context.notice(
-                "The goal is left." if left else "There is no goal; /goal COMMAND begins one."
+                "The goal is ended." if left else "There is no goal; /goal COMMAND begins one."
             )
             return
         session = self._conversations.session_for_prompt()
         if session is not None:
             self._goal = session.goal(check, turns=TURNS, cost=self._context.runtime.limits.cost)
             self._context.notice(
-                f"Goal: until {one_line(check, 60)} passes, {TURNS} turns at most. Esc leaves it."
+                f"Goal: until {one_line(check, 60)} passes, {TURNS} turns at most. Esc ends it."
             )
             self._turns = self._turns_here()
             self._turns.submit(self._goal.opening)
@@ -84,7 +84,7 @@ class BesideTurns:
             return  # what the person typed meanwhile runs first
         if not isinstance(finished, TurnFinished):
             self._goal = None
-            self._context.notice("The goal is left: its turn was cancelled or failed.")
+            self._context.notice("The goal is ended: its turn was cancelled or failed.")
             return
 
         async def check() -> None:

@@ -79,7 +79,9 @@ class Exports:
             where = self._runtime.workspace.locate(path, follow=False)
             named_below = not path.startswith(("/", "~")) and ".." not in path.split("/")
             if named_below and not where.inside:
-                raise UsageError(f"{path} leads out of this folder, to {where.real}: name that.")
+                raise UsageError(
+                    f"{path} leads outside this folder: use {where.real} if you mean that."
+                )
             data = text(path).encode(errors="replace")
             self._runtime.parts.files.write(where, data, replace=False)
         except SamError as error:

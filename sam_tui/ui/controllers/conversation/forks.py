@@ -12,8 +12,8 @@ from sam_tui.ui.transcript.render.safe_text import clean
 if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
 
-_WHOLE = "This is a copy. /resume has the original, which stays as it is."
-_ENDS_HERE = "This is a copy that ends here. /resume has the original, which stays as it is."
+_WHOLE = "This is a copy. The original is unchanged; /resume opens it."
+_ENDS_HERE = "This is a copy that ends here. The original is unchanged; /resume opens it."
 
 
 class Forks:
@@ -41,7 +41,7 @@ class Forks:
         messages = store.everything(conversation)
         index = self._message_index(messages)
         if index is None:
-            self._context.notify("This stands for no stored message.", warning=True)
+            self._context.notify("This block belongs to no stored message.", warning=True)
             return
         if self._open(conversation, store.positions(conversation)[index]):
             message = messages[index]

@@ -26,9 +26,7 @@ class ConversationReview:
         """Show all changes of this conversation."""
         conversation = self._current.id
         if conversation is None:
-            self._context.notice(
-                "/review is about a conversation: send a first prompt to begin one."
-            )
+            self._context.notice("/review needs a conversation: send a first prompt to begin one.")
             return
         redact = self._context.runtime.executor.shield.redact
         marks = self._marks.setdefault(conversation, ReviewMarks())
@@ -69,4 +67,4 @@ class ConversationReview:
         except SamError as error:
             return error.explain()
         part = "" if hunk is None else f"hunk {hunk + 1} of "
-        return f"Undone: {part}{path}. /rewind and sam-tui checkpoints go back."
+        return f"Undone: {part}{path}. /rewind and sam-tui checkpoints can restore it."

@@ -81,7 +81,7 @@ class ConversationTabs:
         """Begin another conversation in a tab of its own; what goes on in the others goes on."""
         if self._screen.layout_wish.inline:
             self._context.notify(
-                "Tabs need the whole screen: begin without --inline.", warning=True
+                "Tabs need the whole screen: start without --inline.", warning=True
             )
             return
         if len(self._current.tabs) >= MOST_TABS:
@@ -98,7 +98,7 @@ class ConversationTabs:
         """Show the next tab, or one so many further, around the ends."""
         tabs = self._current.tabs
         if len(tabs) == 1:
-            self._context.notify_briefly("One tab is open: Alt+N opens another.")
+            self._context.notify_briefly("Only one tab is open: Alt+N opens another.")
         self._current.switch(tabs[(tabs.index(self._current.tab) + by) % len(tabs)])
 
     def close_tab(self) -> None:

@@ -67,7 +67,7 @@ class LayoutActions:
         try:
             self._preferences.write(SECTION, layout.as_json())
         except ConfigurationError as error:
-            self._say(f"The layout could not be kept: {error}")
+            self._say(f"The layout could not be stored: {error}")
 
     def _say(self, words: str) -> None:
         self._screen.transcript.add_notice("info", words[:1].upper() + words[1:])

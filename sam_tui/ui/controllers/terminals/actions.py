@@ -43,7 +43,7 @@ class TerminalRecordings:
             return
         view.mark_recording(True)
         self._context.notify(
-            f"Recording what this terminal prints to {path}. Alt+R or /record ends it."
+            f"Recording the output of this terminal to {path}. Alt+R or /record ends it."
         )
 
     def _end(self, session: SessionId) -> None:
@@ -51,7 +51,7 @@ class TerminalRecordings:
         stop()
         view.mark_recording(False)
         self._context.notify(
-            f"Recorded: {path}. /replay plays it; e there exports it without secrets."
+            f"Recorded: {path}. /replay plays it; e exports it without secrets there."
         )
 
     def replay(self, target: str) -> None:
@@ -69,7 +69,7 @@ class TerminalRecordings:
             )
             for recording in self._recordings.recordings(self._root)
         ]
-        empty = "Nothing was recorded yet. Alt+R or /record records the terminal on show."
+        empty = "There are no recordings yet. Alt+R or /record records this terminal."
         self._context.pick("play a recording", options, empty=empty)
 
     def _play(self, path: str) -> None:

@@ -57,7 +57,7 @@ class ShellEscape:
             return
         if session.activity.state.name != "finished":
             program = one_line(session.activity.program, 40) or "a command"
-            words = f"The shell is busy with {program}: nothing was run."
+            words = f"The shell is busy with {program}: the command did not run."
             self._context.notify(words, warning=True)
             self._context.screen.prompt.area.put(f"!{command}")
             return

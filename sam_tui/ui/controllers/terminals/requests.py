@@ -33,7 +33,7 @@ _READ_REQUEST = ApprovalRequest(
     "read the clipboard",
     "what you last copied in the workbench",
     (),
-    f"{_WHY} It would get the text.",
+    f"{_WHY} The program would receive the text.",
     "",
     choices=(_ONCE,),
 )
@@ -89,9 +89,7 @@ class TerminalRequests:
 
     async def _end(self, view: TerminalView, session: "TerminalSession") -> None:
         if not await view.interrupting.end(session):
-            self._context.notify_briefly(
-                "The command did not end: it heeds neither INT, TERM nor KILL."
-            )
+            self._context.notify_briefly("The command did not end on INT, TERM or KILL.")
 
     # ---- what is at hand
 
@@ -188,7 +186,7 @@ class TerminalRequests:
             "open a link",
             visible_line(address.partition(":")[0]),
             (address,),
-            "It is no web page: your desktop would choose a program for it.",
+            "It is not a web page: your desktop would choose a program for it.",
             "",
             choices=(_ONCE,),
         )

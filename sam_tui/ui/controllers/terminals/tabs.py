@@ -78,12 +78,12 @@ class Tabs:
         view = panel.current
         session = view.session
         if session is not None and session.running and not panel.owned(view):
-            self._warn("The agent uses this terminal: it goes with its conversation.")
+            self._warn("The agent uses this terminal: it closes with its conversation.")
             return
         busy = session is not None and session.running and session.activity.state.name != "finished"
         if busy and self._armed is not view:
             self._armed = view
-            self._warn("A command runs in this terminal: close it again to end it.")
+            self._warn("A command is running in this terminal: close the tab again to end it.")
             return
         self._armed = None
         panel.drop(view)

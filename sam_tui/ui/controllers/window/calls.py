@@ -18,7 +18,7 @@ def show_calls(context: Context, current: CurrentConversation) -> None:
     """Let the person pick a call, and show all of it."""
     conversation = current.id
     if conversation is None:
-        context.notice("/xray is about a conversation: send a first prompt to begin one.")
+        context.notice("/xray needs a conversation: send a first prompt to begin one.")
         return
     options: list[Option] = [
         (
@@ -27,13 +27,13 @@ def show_calls(context: Context, current: CurrentConversation) -> None:
         )
         for call in reversed(context.runtime.calls.calls(conversation))
     ]
-    context.pick("look at a model call", options, empty="No model was called here yet.")
+    context.pick("look at a model call", options, empty="This conversation has no model calls yet.")
 
 
 def _show(context: Context, conversation: "ConversationId", call: "ModelCall") -> None:
     request = context.runtime.calls.request(conversation, call.number)
     if request is None:
-        context.notice("This call is not kept any more.")
+        context.notice("This call is no longer stored.")
         return
     from sam_tui.ui.screens.reader import Reader, whole
 

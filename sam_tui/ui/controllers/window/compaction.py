@@ -73,9 +73,9 @@ class CompactionActions:
              partial(self._choose, session, leaving, "from")),
         ]  # fmt: skip
         if session.planner.compacted:
-            undo = Choice("Undo", "take the last compaction back")
+            undo = Choice("Undo", "undo the last compaction")
             options.append((undo, partial(self._undo, session)))
-        hint = "Esc leaves all as it is. A compaction makes the provider's cache begin anew."
+        hint = "Esc changes nothing. After a compaction the provider's cache starts again."
         self._context.pick("compact the conversation", options, hint=hint)
 
     def _choose(self, session: "Session", leaving: "WhatLeaves", extent: "Extent") -> None:
@@ -107,7 +107,7 @@ class CompactionActions:
             raise UsageError("A turn is running.", hint="Wait for it, or cancel it.")
         undone = session.planner.restore()
         self._context.notice(
-            "The last compaction is undone: all it dropped is in the context again."
+            "The last compaction is undone: everything it dropped is in the context again."
             if undone
             else "There is no compaction to undo."
         )
@@ -130,7 +130,7 @@ class CompactionActions:
             return
         pins = self._runtime.conversations.pins(session.conversation)
         options: list[Option] = [
-            (Choice(f"● {one_line(pin, 60)}", "take it back"), partial(self._unpin, session, pin))
+            (Choice(f"● {one_line(pin, 60)}", "unpin it"), partial(self._unpin, session, pin))
             for pin in pins
         ]
         options += [
@@ -141,15 +141,16 @@ class CompactionActions:
             )
             if prompt.text not in pins
         ]  # fmt: skip
-        self._context.pick("what never leaves the context", options, empty="Pin words: /pin TEXT")
+        self._context.pick("what never leaves the context", options, empty="Pin a text: /pin TEXT")
 
     def _pin(self, session: "Session", text: str) -> None:
         text = self._runtime.executor.shield.redact(text)
         pins = [*self._runtime.conversations.pins(session.conversation), text]
         if sum(map(len, pins)) > MOST_PINNED:
             raise UsageError(
-                f"All pins together may have {MOST_PINNED:,} characters: they stand in every request.",
-                hint="Pin fewer words, or take one back with /pin.",
+                f"All pins together may have {MOST_PINNED:,} characters, because every "
+                "request contains them.",
+                hint="Pin a shorter text, or unpin one with /pin.",
             )
         self._runtime.conversations.keep_pins(session.conversation, pins)
         self._context.notice(f"Pinned: {one_line(text, 60)}")
@@ -163,7 +164,7 @@ class CompactionActions:
     def _session(self, command: str) -> "Session | None":
         if self._current.session is None:
             self._context.notice(
-                f"{command} is about a conversation: send a first prompt to begin one."
+                f"{command} needs a conversation: send a first prompt to begin one."
             )
         return self._current.session
 

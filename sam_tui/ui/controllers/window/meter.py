@@ -66,8 +66,9 @@ def cache_miss(prefix: SentPrefix | None, usage: Usage) -> str:
         return ""
     share = prefix.same / prefix.size if prefix.size else 0
     return (
-        f"The cache begins anew at {prefix.culprit}: {share:.0%} of the request was sent before,"
-        f" the provider read {usage.cached_tokens:,} of {usage.input_tokens:,} tokens from its cache."
+        f"The cache starts again at {prefix.culprit}: {share:.0%} of the request was sent "
+        f"before, and the provider read {usage.cached_tokens:,} of {usage.input_tokens:,} "
+        "tokens from its cache."
     )
 
 
@@ -126,7 +127,7 @@ def _pinned(runtime: "Runtime", session: "Session") -> list[str]:
     todos = sum(item.status != "completed" for item in items)
     pins = runtime.conversations.pins(session.conversation)
     return [
-        "Pinned, whatever leaves: system prompt and tools, instructions, your last message,",
+        "Always in the context: system prompt and tools, instructions, your last message,",
         f"{todos} open todos, {len(pins)} pins of yours (/pin)",
         *(f"    {' '.join(pin.split())[:90]}" for pin in pins),
     ]

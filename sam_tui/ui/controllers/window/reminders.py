@@ -21,7 +21,7 @@ def show_reminders(context: Context, current: CurrentConversation) -> None:
 
     session = current.session
     if session is None:
-        context.notice("/reminders is about a conversation: send a first prompt to begin one.")
+        context.notice("/reminders needs a conversation: send a first prompt to begin one.")
         return
     injectors = context.runtime.engine.requests.injectors
     moments = context.runtime.conversations.moments(session.conversation)
@@ -30,14 +30,14 @@ def show_reminders(context: Context, current: CurrentConversation) -> None:
         (Choice(_line(entry), f"when {entry.trigger}"), partial(_offer, context, session, entry))
         for entry in entries
     ]
-    context.pick("what the model is reminded of", options, hint="Enter: read, mute or pin it")
+    context.pick("reminders to the model", options, hint="Enter: read, mute or pin it")
 
 
 def _line(entry: "LedgerEntry") -> str:
     """``todo_list  3 times, 420 tokens, last 14:03:10, pinned``."""
     facts = [entry.choice] if entry.choice else []
     if entry.at is None:
-        return ", ".join([f"{entry.name:<20}  not told", *facts])
+        return ", ".join([f"{entry.name:<20}  not sent", *facts])
     last = time.strftime("%H:%M:%S", time.localtime(entry.at))
     times = "once" if entry.times == 1 else f"{entry.times} times"
     return ", ".join([
@@ -54,10 +54,10 @@ def _offer(context: Context, session: "Session", entry: "LedgerEntry") -> None:
     if entry.text:
         options.append((Choice("read", "its newest text"), partial(_read, context, entry)))
     if entry.choice != "muted":
-        about = "it is told no more in this conversation; what was told stays"
+        about = "it is no longer sent in this conversation; sent ones stay"
         options.append((Choice("mute", about), partial(choose, "muted")))
     if entry.choice != "pinned":
-        about = "it stands again in long loops, though nothing changed"
+        about = "in long loops it is sent again even if nothing changed"
         options.append((Choice("pin", about), partial(choose, "pinned")))
     if entry.choice is not None:
         options.append((Choice("as usual", f"no longer {entry.choice}"), partial(choose, None)))

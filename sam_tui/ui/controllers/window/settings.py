@@ -61,7 +61,7 @@ class SettingActions:
             self._attempt(lambda: self._settings.set(THEME, name))
             return
         if name:
-            self._notice(f"There is no look {name}. There are: {', '.join(names)}.")
+            self._notice(f"There is no theme {name}. There are: {', '.join(names)}.")
             return
         from sam_tui.ui.screens.settings import ThemePicker
 
@@ -93,7 +93,7 @@ class SettingActions:
             return
         from sam_tui.ui.screens.forms import KeyForm
 
-        why = f"It is kept for the next time, and stands in for the variable {variable}."
+        why = f"It is stored for later runs and replaces the variable {variable}."
         form = KeyForm(SECRETS[variable], why, keeps=True)
 
         def typed(key: str | None) -> None:
@@ -101,7 +101,9 @@ class SettingActions:
                 return
             self._learn({variable: key})
             if form.keeps:
-                self._attempt(lambda: self._notice(f"The key is kept {store.save(variable, key)}."))
+                self._attempt(
+                    lambda: self._notice(f"The key is stored {store.save(variable, key)}.")
+                )
             else:
                 store.values[variable] = key
                 self._notice("The key is used until the program ends.")
@@ -156,14 +158,14 @@ def welcome(runtime: "Runtime") -> tuple[str, ...]:
     held = (
         f"run in a sandbox ({sandbox})"
         if sandbox != "none"
-        else "are asked, for nothing holds them"
+        else "need your permission, because there is no sandbox"
     )
     believed = (
         "is trusted" if runtime.trust.trusted else "is not trusted: its own rules only tighten"
     )
     return (
         f"The agent reads and writes in {runtime.workspace.root}, which {believed} (/trust).",
-        f"Its commands {held}; secrets, other folders and other hosts are asked for.",
-        f"Mode {runtime.mode}: {MODES.get(runtime.mode, 'nothing is asked')}. Shift+Tab changes it; "
-        "/tour shows what is where.",
+        f"Its commands {held}; the guard asks about secrets, other folders and other hosts.",
+        f"Mode {runtime.mode}: {MODES.get(runtime.mode, 'nothing is asked')}. Shift+Tab "
+        "changes it; /tour explains the screen.",
     )

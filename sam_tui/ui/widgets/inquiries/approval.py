@@ -44,14 +44,14 @@ _PASSED_ON = frozenset({
 _HINTS = {
     "choices": "w whole · ? why asked · c comment{edit} · Esc denies",
     "denial": "Enter denies with this · Esc goes back",
-    "comment": "Enter keeps it for your answer · Esc drops it",
-    "scopes": "↑↓ or digit looks · Enter allows · Esc goes back",
+    "comment": "Enter adds it to your answer · Esc drops it",
+    "scopes": "↑↓ or digit selects · Enter allows · Esc goes back",
     "why": "Esc or ? goes back",
     "alike": "1 allows all of these, once · 3 denies all · c comment · Esc goes back",
 }
 _PLACEHOLDERS = {"denial": "What should be done instead?", "comment": "What should the agent know?"}
 
-_NOT_IN_VIEW = "Not all of them are in view yet: PgDn or ↓ to the end, then 1"
+_NOT_IN_VIEW = "You have not seen all of them yet: PgDn or ↓ to the end, then 1"
 _TO_ALL: Mapping[str, Literal["once", "deny"]] = {"1": "once", "3": "deny"}
 """The answers to all that are listed."""
 

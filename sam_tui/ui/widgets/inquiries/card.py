@@ -124,9 +124,7 @@ def _in_folder(target: str, folder: str, width: CardWidth) -> str:
 def alike_lines(inquiries: Sequence[Inquiry], width: CardWidth) -> Content:
     """The calls that one answer covers, each with its changes."""
     requests = [e.request for e in inquiries if isinstance(e.request, ApprovalRequest)]
-    head = (
-        f"These {len(requests)} calls, and none that comes later; each is put on record by itself."
-    )
+    head = f"These {len(requests)} calls and no later ones; the audit log records each."
     rows = [Content(head).stylize("bold")]
     for number, request in enumerate(requests, 1):
         rows += [Content(f"{number} of {len(requests)}").stylize("$text-muted")]
@@ -140,7 +138,7 @@ def why_lines(request: ApprovalRequest, width: CardWidth) -> Content:
     rows = [_row("why", visible_line(width.again(request.why, request)), width)]
     if request.rule:
         rows.append(_row("rule", visible_line(request.rule), width))
-    unasked = ("No rule asks this: the program always does.",)
+    unasked = ("No rule asks this: the program always asks.",)
     steps = request.trace or unasked
     rows += [_row("stage", visible_line(width.again(step, request)), width) for step in steps]
     return Content("\n").join(rows)

@@ -44,7 +44,7 @@ class DraftScreen(ModalScreen[str | None]):
             room = self.screen.size.width * 9 // 10 - _AROUND_TITLE
             path = CardWidth(room).path(one_line(self._draft.path, 1000))
             frame.border_title = Content(f"change {path}")
-            frame.say_keys("Ctrl+S keeps it · Ctrl+G your editor · Esc drops it")
+            frame.say_keys("Ctrl+S saves it · Ctrl+G your editor · Esc drops it")
             yield self._area
 
     def on_mount(self) -> None:

@@ -212,7 +212,7 @@ class QuestionPanel(InquiryPanel):
             self.post_message(InquiryAnswered(self.inquiry, Reply(answer)))
         else:
             offered = visible(self._question.offered)
-            self.border_subtitle = Content(f"That will not do. {offered}")
+            self.border_subtitle = Content(f"That answer is not accepted. {offered}")
 
     def _selected(self) -> str:
         """The chosen choices, or the marked one; empty if there is none."""

@@ -126,7 +126,7 @@ def figures_of(choice: ScopeChoice) -> str:
 def past_content(choice: ScopeChoice) -> Content:
     """The past calls a scope would have covered, newest first, those refused marked."""
     if choice.span == "once":
-        return Content("Covers nothing but this call.").stylize("$text-muted")
+        return Content("Covers only this call.").stylize("$text-muted")
     if not choice.past:
         words = "There is no past call of this operation in this workspace."
         if choice.considered:

@@ -188,7 +188,7 @@ def remove_inside(
     loosens = kind is not None and kind.removal and os.path.lexists(real) and not folder
     if kind is not None and loosens and not watch.later_run.is_copy(real):
         why = f"{real} {kind.what}"
-        change = change_of(f"{why}, and would be gone", _content(real), b"")
+        change = change_of(f"{why}, and would be removed", _content(real), b"")
         watch.ask(call, OutsideWish("delete", real, content="gone"), change, rights, remove)
     else:
         watch.do(call, rights, remove)
@@ -211,9 +211,7 @@ def make_inside(
 
     linked = bool(content) and leads_to_places(real, watch.later_run.root_of(real), content)
     if content and (linked or kind is not None) and not os.path.lexists(real):
-        change = change_of(
-            f"{real} is where programs look for what they start", None, content.encode()
-        )
+        change = change_of(f"programs search {real} for what they start", None, content.encode())
         watch.ask(call, OutsideWish("write", real, content=change.digest), change, rights, act)
     else:
         watch.do(call, rights, act)
@@ -258,7 +256,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         move_folder(watch, call, (old, new), flags, rights)
         return
     if leaves is not None and leaves.removal:
-        change = change_of(f"{old} {leaves.what}, and would be gone", _content(old), b"")
+        change = change_of(f"{old} {leaves.what}, and would be removed", _content(old), b"")
         wish = OutsideWish("rename", old, new, content="gone")
         watch.ask(call, wish, change, rights, rename)
         return
@@ -266,7 +264,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         raise OSError(errno.EINVAL, "Invalid argument")
     if not stat.S_ISREG(mode) and (kind is not None or _leads_to_places(watch, new)):
         text = os.readlink(old) if stat.S_ISLNK(mode) else "a pipe, socket or device"
-        change = change_of(f"{new} is where programs look for what they start", None, text.encode())
+        change = change_of(f"programs search {new} for what they start", None, text.encode())
         wish = OutsideWish("rename", old, new, content=change.digest)
         watch.ask(call, wish, change, rights, rename)
         return

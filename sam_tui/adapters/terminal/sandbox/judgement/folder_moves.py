@@ -75,12 +75,14 @@ def _becoming(watch: Watch, old: str, new: str) -> Iterator[tuple[str, str, Plac
         moved = new + path[len(old) :]
         if count >= _MOST_ENTRIES:
             raise OSError(
-                errno.EXDEV, "Too much to look through; copied, it is judged file by file"
+                errno.EXDEV,
+                "The folder is too large to check at once; if it is copied "
+                "instead, each file is judged",
             )
         if is_link:
             if leads_to_places(moved, root) and not (before and leads_to_places(path, before)):
                 text = _content(path)
-                why = f"{moved} is where programs look for what they start"
+                why = f"programs search {moved} for what they start"
                 yield path, digest_of(text), change_of(why, None, text)
             continue
         kind = place_of(moved, root, disk=path)
@@ -113,7 +115,7 @@ def _gone(watch: Watch, old: str) -> Iterator[PlaceChange]:
     root = watch.later_run.root_of(old)
     kind = place_of(f"{old}/x", root) if root else None
     if kind is not None and kind.removal:
-        yield change_of(f"{old} {kind.what}, and would be gone", None, b"")
+        yield change_of(f"{old} {kind.what}, and would be removed", None, b"")
 
 
 def _move(old: str, new: str, flags: int, judged: Mapping[str, str]) -> None:

@@ -39,11 +39,11 @@ class DnsQuestion:
         """The one question of a message. Raises ValueError for anything else."""
         number, flags, questions, *_ = _header(message)
         if flags & _ANSWER or questions != 1:
-            raise ValueError("it is no question")
+            raise ValueError("it is not a question")
         name, end = _name(message, _HEADER.size)
         kind, group = _pair(message, end)
         if group != INTERNET:
-            raise ValueError("it is not about the internet")
+            raise ValueError("it does not ask about the internet")
         return cls(number, name, kind, message[_HEADER.size : end + 4], message)
 
     def answer(self, code: int, addresses: Sequence[bytes] = (), *, seconds: int = 0) -> bytes:
@@ -215,7 +215,7 @@ def _name(message: bytes, at: int) -> tuple[str, int]:
         else:
             labels.append(message[at + 1 : at + 1 + size].decode("latin-1").lower())
             at += 1 + size
-    raise ValueError("it holds no name")
+    raise ValueError("it contains no name")
 
 
 def _family(server: Server) -> socket.AddressFamily:

@@ -134,7 +134,7 @@ class _Request:
         request = _REQUEST.fullmatch(first)
         headers = [_HEADER.fullmatch(line) for line in lines]
         if request is None or None in headers:
-            raise ValueError("it is no plain request")
+            raise ValueError("it is not a plain request")
         pairs = [(header[1].lower(), header[2].strip()) for header in headers if header]
         return cls(request[1], request[2].decode("ascii"), pairs)
 
@@ -173,7 +173,7 @@ class _Onward:
             return cls(host, port, head, tunnel=True)
         parts = urlsplit(request.target)
         if parts.scheme != "http" or parts.username is not None or parts.fragment:
-            raise ValueError("it is no address for a proxy")
+            raise ValueError("it is not an address for a proxy")
         host, port = _where(parts.hostname or "", parts.port or 80)
         where = with_port(host, port).removesuffix(":80")
         target = urlunsplit(("http", where, parts.path or "/", parts.query, ""))
@@ -188,7 +188,7 @@ def _http(client: socket.socket, connect: Connect, may: Reachable) -> None:
         head, more = _head(client)
         onward = _Onward.of(_Request.of(head))
     except ValueError:
-        _answer(client, b"400 Bad Request", "This request to a proxy is not understood.")
+        _answer(client, b"400 Bad Request", "This request to a proxy cannot be read.")
         return
     if not may(onward.host, onward.port):
         _answer(client, b"403 Forbidden", f"{onward.host} was not allowed.")
@@ -263,7 +263,7 @@ def _address(stream: socket.socket, kind: int) -> tuple[bytes, str]:
         return size + name, name.decode("ascii", "replace")
     family = {1: socket.AF_INET, 4: socket.AF_INET6}.get(kind)
     if family is None:
-        raise ConnectionResetError("it is no address")
+        raise ConnectionResetError("it is not an address")
     packed = _exactly(stream, 4 if kind == 1 else 16)
     return packed, socket.inet_ntop(family, packed)
 
