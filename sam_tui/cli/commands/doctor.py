@@ -88,6 +88,7 @@ def examine(
     examinations: list[tuple[str, Callable[[], DoctorCheck]]] = [
         ("program", _program),
         ("kernel sandbox", lambda: _sandbox(values)),
+        ("processes", _processes),
         ("network", lambda: _network(folders, workspace, values)),
         ("shell parser", _parser),
         ("ripgrep", _ripgrep),
@@ -153,6 +154,21 @@ def _sandbox(values: dict[str, object]) -> DoctorCheck:
     state: State = "note" if absent else "ok"
     advice = f"not covered: {', '.join(absent)}" if absent else ""
     return DoctorCheck("kernel sandbox", state, f"a command was run in it: {detail}", advice)
+
+
+def _processes() -> DoctorCheck:
+    """How commands that nobody supervises are counted and ended."""
+    from sam_tui.adapters.terminal.sandbox.kernel.control_groups import probe
+
+    if sys.platform == "linux" and (place := probe()):
+        detail = f"in mode bypass a command is counted and ended by a control group in {place}"
+        return DoctorCheck("processes", "ok", detail)
+    return DoctorCheck(
+        "processes",
+        "note",
+        "in mode bypass a command's processes are looked for: no control group can be made here",
+        "What begins sessions and takes SAM_TUI_RUN off is not counted or ended there.",
+    )
 
 
 def _network(folders: "AppFolders", workspace: str, values: dict[str, Any]) -> DoctorCheck:
