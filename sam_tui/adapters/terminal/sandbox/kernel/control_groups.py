@@ -44,26 +44,26 @@ class ControlGroup:
         """A new group for at most so many processes and threads; None where none can be made."""
         membership = _read("/proc/self/cgroup")
         remembered = _USABLE.get(membership)
-        for place in (
+        for parent in (
             parents(_read("/proc/self/mountinfo"), membership)
             if remembered is None
             else [remembered]
         ):
-            _sweep(place)
+            _sweep(parent)
             for _ in range(_MOST_TRIES):
                 try:
-                    group = cls._create_in(place, most)
+                    group = cls._create_in(parent, most)
                 except OSError:
                     break
                 if group is not None:
-                    _USABLE[membership] = place
+                    _USABLE[membership] = parent
                     return group
         return None
 
     @classmethod
-    def _create_in(cls, place: str, most: int) -> "ControlGroup | None":
+    def _create_in(cls, parent: str, most: int) -> "ControlGroup | None":
         """A group there; None if another program's sweep came before the lock. Raises OSError."""
-        path = f"{place}/{_NAME}{os.urandom(8).hex()}"
+        path = f"{parent}/{_NAME}{os.urandom(8).hex()}"
         os.mkdir(path, 0o700)
         group = cls(path)
         try:
@@ -191,10 +191,10 @@ def _unlimited(folder: str) -> bool:
 
 
 def _mounted(mounts: str, kind: str, controller: str) -> Iterator[tuple[str, str]]:
-    """Root and place of each mount of that kind."""
+    """Root and parent of each mount of that kind."""
     for line in mounts.splitlines():
-        fields, _, rest = line.partition(" - ")
-        described = rest.split()
+        fields, _, filesystem = line.partition(" - ")
+        described = filesystem.split()
         if not described or described[0] != kind:
             continue
         if controller and controller not in described[-1].split(","):
@@ -204,12 +204,12 @@ def _mounted(mounts: str, kind: str, controller: str) -> Iterator[tuple[str, str
 
 
 @functools.cache
-def _sweep(place: str) -> None:
+def _sweep(parent: str) -> None:
     """End and remove what programs of the same person left that are gone, once. Never raises."""
     with suppress(OSError):
-        for name in os.listdir(place):
+        for name in os.listdir(parent):
             if name.startswith(_NAME):
-                _end_abandoned(f"{place}/{name}")
+                _end_abandoned(f"{parent}/{name}")
 
 
 def _end_abandoned(path: str) -> None:
