@@ -226,3 +226,12 @@ def test_without_files_nothing_reads_them() -> None:
         check=True,
     )
     assert json.loads(done.stdout) == []
+
+
+@pytest.mark.requirement("instructions:files")
+async def test_a_file_that_is_too_large_is_told_in_its_place(place: Place) -> None:
+    put(place.workspace / "AGENTS.md", "Be brief.\n" + "x" * 1_000_000)
+    place.trust()
+    (text,) = await after(place.build(DONE))
+    assert "left out: this file has more than 1,000,000 bytes" in text
+    assert 'of="AGENTS.md"' in text and "Be brief." not in text

@@ -23,6 +23,8 @@ from sam_tui.core.ports.model import Model
 
 Route = Literal["auto", "direct", "litellm", "scripted"]
 OWN_KEY = "SAM_TUI_API_KEY"
+_NO_KEY = "none"
+"""Sent to local servers by what cannot send none."""
 _SUFFIX = "/chat/completions"
 
 
@@ -237,7 +239,10 @@ def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
     model = _litellm_name(wish.model)
     key = wish.api_key.strip() or environment.get(OWN_KEY, "").strip()
     variable = ""
-    if provider is not None and provider.keys:
+    if wish.api_base and is_loopback(wish.api_base):
+        # Without a key litellm sends the provider's, as the environment has it.
+        variable, key = OWN_KEY, key or _NO_KEY
+    elif provider is not None and provider.keys:
         variable = provider.keys[0]
         key = key or provider.key(environment)
         if not key and not wish.api_base:

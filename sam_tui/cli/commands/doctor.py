@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui import __version__
-from sam_tui.cli.checks import DoctorCheck, State, online_services
+from sam_tui.cli.checks import DoctorCheck, State, online_services, processes
 from sam_tui.cli.options import closing_runtime, place_options, workspace_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import SamError
@@ -88,7 +88,7 @@ def examine(
     examinations: list[tuple[str, Callable[[], DoctorCheck]]] = [
         ("program", _program),
         ("kernel sandbox", lambda: _sandbox(values)),
-        ("processes", _processes),
+        ("processes", processes),
         ("network", lambda: _network(folders, workspace, values)),
         ("shell parser", _parser),
         ("ripgrep", _ripgrep),
@@ -154,21 +154,6 @@ def _sandbox(values: dict[str, object]) -> DoctorCheck:
     state: State = "note" if absent else "ok"
     advice = f"not covered: {', '.join(absent)}" if absent else ""
     return DoctorCheck("kernel sandbox", state, f"a command was run in it: {detail}", advice)
-
-
-def _processes() -> DoctorCheck:
-    """How commands that nobody supervises are counted and ended."""
-    from sam_tui.adapters.terminal.sandbox.kernel.control_groups import probe
-
-    if sys.platform == "linux" and (place := probe()):
-        detail = f"in mode bypass a command is counted and ended by a control group in {place}"
-        return DoctorCheck("processes", "ok", detail)
-    return DoctorCheck(
-        "processes",
-        "note",
-        "in mode bypass a command's processes are looked for: no control group can be made here",
-        "What begins sessions and takes SAM_TUI_RUN off is not counted or ended there.",
-    )
 
 
 def _network(folders: "AppFolders", workspace: str, values: dict[str, Any]) -> DoctorCheck:
@@ -327,6 +312,7 @@ def _policy(folders: "AppFolders", workspace: str) -> DoctorCheck:
 
 def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
     """The files that tell the agent how to work, and whether they are believed."""
+    from sam_tui.adapters.instructions.files import LARGEST
     from sam_tui.adapters.policy import FileTrust
     from sam_tui.adapters.policy.trust import INSTRUCTIONS
 
@@ -337,6 +323,11 @@ def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
     if theirs and trust.state(workspace) != "trusted":
         notes = [*yours, f"not believed: {', '.join(theirs[:5])}"]
         return DoctorCheck("instructions", "note", "; ".join(notes), "sam-tui trust")
+    files = [*yours, *(os.path.join(workspace, name) for name in theirs)]
+    large = [name for name in files if os.path.isfile(name) and os.path.getsize(name) > LARGEST]
+    if large:
+        detail = f"left out, over {LARGEST:,} bytes: {', '.join(large)}"
+        return DoctorCheck("instructions", "note", detail, "Shorten them.")
     return DoctorCheck("instructions", "ok", ", ".join([*yours, *theirs]) or "none")
 
 
