@@ -212,7 +212,8 @@ async def test_a_whole_completion_instead_of_a_stream_is_understood(provider: st
 async def test_a_provider_s_key_is_sent_to_no_local_server_unless_it_was_given_for_it(
     monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    secrets = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "sk-of-the-provider")
+    key_of_provider = "sk-of-the-provider"
+    secrets = {"OPENAI_API_KEY": key_of_provider, "ANTHROPIC_API_KEY": key_of_provider}
     for name, value in secrets.items():
         monkeypatch.setenv(name, value)
     with background([Reply(text="yes"), Reply(text="yes")]) as server:
