@@ -238,8 +238,8 @@ def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
     provider = by_prefix(prefix) if slash else of_bare_name(wish.model)
     model = _litellm_name(wish.model)
     key = wish.api_key.strip() or environment.get(OWN_KEY, "").strip()
-    variable = ""
-    if wish.api_base and is_loopback(wish.api_base):
+    variable, local = "", bool(wish.api_base) and is_loopback(wish.api_base)
+    if local:
         # Without a key litellm sends the provider's, as the environment has it.
         variable, key = OWN_KEY, key or _NO_KEY
     elif provider is not None and provider.keys:
@@ -252,7 +252,7 @@ def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
         api_key=key,
         key_variable=variable,
         timeout=wish.timeout,
-        priced=not (wish.api_base and is_loopback(wish.api_base)),
+        priced=not local,
         extra=wish.options,
     )
     return LiteLLMModel(model, options)

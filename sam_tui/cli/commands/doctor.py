@@ -312,7 +312,6 @@ def _policy(folders: "AppFolders", workspace: str) -> DoctorCheck:
 
 def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
     """The files that tell the agent how to work, and whether they are believed."""
-    from sam_tui.adapters.instructions.files import LARGEST
     from sam_tui.adapters.policy import FileTrust
     from sam_tui.adapters.policy.trust import INSTRUCTIONS
 
@@ -323,12 +322,17 @@ def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
     if theirs and trust.state(workspace) != "trusted":
         notes = [*yours, f"not believed: {', '.join(theirs[:5])}"]
         return DoctorCheck("instructions", "note", "; ".join(notes), "sam-tui trust")
-    files = [*yours, *(os.path.join(workspace, name) for name in theirs)]
-    large = [name for name in files if os.path.isfile(name) and os.path.getsize(name) > LARGEST]
-    if large:
-        detail = f"left out, over {LARGEST:,} bytes: {', '.join(large)}"
-        return DoctorCheck("instructions", "note", detail, "Shorten them.")
+    if large := _too_large([*yours, *(os.path.join(workspace, name) for name in theirs)]):
+        return DoctorCheck("instructions", "note", f"left out: {large}", "Shorten them.")
     return DoctorCheck("instructions", "ok", ", ".join([*yours, *theirs]) or "none")
+
+
+def _too_large(files: Sequence[str]) -> str:
+    """The instruction files that are not read for their size."""
+    from sam_tui.adapters.instructions.files import LARGEST
+
+    large = [name for name in files if os.path.isfile(name) and os.path.getsize(name) > LARGEST]
+    return f"{', '.join(large)} (over {LARGEST:,} bytes)" if large else ""
 
 
 def _hooks(values: dict[str, object]) -> DoctorCheck:
