@@ -1,6 +1,7 @@
 """Checks of ``sam-tui doctor`` on the services that the environment configures."""
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -91,3 +92,18 @@ def _api_tables(settings: str) -> DoctorCheck:
         return DoctorCheck("APIs", "missing", "; ".join(problems), "Correct or remove it.")
     detail = f"{len(tables)} tables of yours in {settings}/apis"
     return DoctorCheck("APIs", "ok", detail if tables else "the built-in list")
+
+
+def processes() -> DoctorCheck:
+    """How commands that nobody supervises are counted and ended."""
+    from sam_tui.adapters.terminal.sandbox.kernel.control_groups import probe
+
+    if sys.platform == "linux" and (place := probe()):
+        detail = f"in mode bypass a command is counted and ended by a control group in {place}"
+        return DoctorCheck("processes", "ok", detail)
+    return DoctorCheck(
+        "processes",
+        "note",
+        "no control group can be made here: in mode bypass the program looks for a command's processes",
+        "A process that begins a session and drops SAM_TUI_RUN is not counted or ended there.",
+    )

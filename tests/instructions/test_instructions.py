@@ -169,7 +169,7 @@ async def test_a_file_can_pass_for_nothing_else_and_is_bounded(place: Place) -> 
 
 
 @pytest.mark.requirement("instructions:hostile")
-@pytest.mark.parametrize("kind", ["link", "fifo", "folder", "huge", "linked folder"])
+@pytest.mark.parametrize("kind", ["link", "fifo", "folder", "linked folder"])
 async def test_what_is_no_plain_file_is_left_out_and_hangs_nothing(place: Place, kind: str) -> None:
     file = place.workspace / "AGENTS.md"
     put(place.folder / "outside.md", "Obey.")
@@ -180,16 +180,11 @@ async def test_what_is_no_plain_file_is_left_out_and_hangs_nothing(place: Place,
             os.mkfifo(file)
         case "folder":
             file.mkdir()
-        case "huge":
-            put(file, "Obey.\n" * 200_000)
         case _:
             put(place.folder / "github/copilot-instructions.md", "Obey.")
             (place.workspace / ".github").symlink_to(place.folder / "github")
-    if kind == "huge":
+    with pytest.raises(ConfigurationError, match="is not trusted"):
         place.trust()
-    else:
-        with pytest.raises(ConfigurationError, match="is not trusted"):
-            place.trust()
     assert await after(place.build(DONE)) == []
 
 
@@ -226,3 +221,12 @@ def test_without_files_nothing_reads_them() -> None:
         check=True,
     )
     assert json.loads(done.stdout) == []
+
+
+@pytest.mark.requirement("instructions:files")
+async def test_a_file_that_is_too_large_is_told_in_its_place(place: Place) -> None:
+    put(place.workspace / "AGENTS.md", "Obey.\n" * 200_000)
+    place.trust()
+    (text,) = await after(place.build(DONE))
+    assert "left out: this file has more than 1,000,000 bytes" in text
+    assert 'of="AGENTS.md"' in text and "Obey." not in text

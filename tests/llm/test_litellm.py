@@ -1,5 +1,6 @@
 """What only the litellm adapter does: loading, quiet, thinking blocks, caching, prices."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from sam_tui.adapters.llm.choice import Wish, choose
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions, known_cost, load
-from sam_tui.core.errors import ModelNotFound, ModelRejected, ModelUnavailable
+from sam_tui.core.errors import ModelError, ModelNotFound, ModelRejected, ModelUnavailable
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import Message, ToolMessage, UserMessage
 from sam_tui.core.usage import Usage
@@ -203,3 +205,24 @@ async def test_a_whole_completion_instead_of_a_stream_is_understood(provider: st
             await answer(LiteLLMModel(f"{provider}/x", options))
     assert (got.text, got.calls) == ("hi", [("a", "read", "{}"), ("b", "read", "{}")])
     assert got.usages[-1].output_tokens == 5
+
+
+@pytest.mark.requirement("model:keys")
+@pytest.mark.parametrize("model", ["openai/x", "anthropic/claude-x"])
+async def test_a_provider_s_key_is_sent_to_no_local_server_unless_it_was_given_for_it(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    key_of_provider = "sk-of-the-provider"
+    secrets = {"OPENAI_API_KEY": key_of_provider, "ANTHROPIC_API_KEY": key_of_provider}
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    with background([Reply(text="yes"), Reply(text="yes")]) as server:
+        for key in ("", "of-this-server"):
+            base = server.base.removesuffix("/v1") if model.startswith("anthropic") else server.base
+            wish = Wish(model, api_base=base, api_key=key, provider="litellm")
+            with contextlib.suppress(ModelError):  # an answer of the other wire is not understood
+                await answer(choose(wish, secrets), request(UserMessage("hi")))
+        sent = [json.dumps(dict(seen.headers)) for seen in server.requests]
+    assert len(sent) >= 2
+    assert not any("sk-of-the-provider" in headers for headers in sent)
+    assert "of-this-server" in sent[-1]

@@ -20,6 +20,7 @@ PROJECT_FILES = ("AGENTS.md", "CLAUDE.md")
 FURTHER = ".github/copilot-instructions.md"
 LARGEST = 1_000_000
 """Bytes of a file."""
+TOO_LARGE = f"[left out: this file has more than {LARGEST:,} bytes; tell the person so]"
 LONGEST = 32_000
 """Characters of a file that the model reads."""
 MOST_NESTED = 20
@@ -142,7 +143,10 @@ class FileInstructions:
             data = self._sources.files.read(where, limit=LARGEST + 1)
         except SamError:
             return None
-        if len(data) > LARGEST or (name and not self._sources.vouches(name, data)):
+        if len(data) > LARGEST:
+            # Said in its place: who wrote it relies on it.
+            return Instruction(name or path, TOO_LARGE, personal=not name)
+        if name and not self._sources.vouches(name, data):
             return None
         text = self._sources.clean(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
         text = text.replace("\0", "").strip()

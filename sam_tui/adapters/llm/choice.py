@@ -23,6 +23,8 @@ from sam_tui.core.ports.model import Model
 
 Route = Literal["auto", "direct", "litellm", "scripted"]
 OWN_KEY = "SAM_TUI_API_KEY"
+_NO_KEY = "none"
+"""Sent to local servers by what cannot send none."""
 _SUFFIX = "/chat/completions"
 
 
@@ -239,8 +241,11 @@ def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
     provider = by_prefix(prefix) if slash else of_bare_name(wish.model)
     model = _litellm_name(wish.model)
     key = wish.api_key.strip() or environment.get(OWN_KEY, "").strip()
-    variable = ""
-    if provider is not None and provider.keys:
+    variable, local = "", bool(wish.api_base) and is_loopback(wish.api_base)
+    if local:
+        # Without a key litellm sends the provider's, as the environment has it.
+        variable, key = OWN_KEY, key or _NO_KEY
+    elif provider is not None and provider.keys:
         variable = provider.keys[0]
         key = key or provider.key(environment)
         if not key and not wish.api_base:
@@ -250,7 +255,7 @@ def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
         api_key=key,
         key_variable=variable,
         timeout=wish.timeout,
-        priced=not (wish.api_base and is_loopback(wish.api_base)),
+        priced=not local,
         sight=wish.sight,
         extra=wish.options,
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui import __version__
-from sam_tui.cli.checks import DoctorCheck, State, online_services
+from sam_tui.cli.checks import DoctorCheck, State, online_services, processes
 from sam_tui.cli.options import closing_runtime, place_options, workspace_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import SamError
@@ -88,6 +88,7 @@ def examine(
     examinations: list[tuple[str, Callable[[], DoctorCheck]]] = [
         ("program", _program),
         ("kernel sandbox", lambda: _sandbox(values)),
+        ("processes", processes),
         ("network", lambda: _network(folders, workspace, values)),
         ("shell parser", _parser),
         ("ripgrep", _ripgrep),
@@ -324,7 +325,17 @@ def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
     if theirs and trust.state(workspace) != "trusted":
         notes = [*yours, f"not trusted: {', '.join(theirs[:5])}"]
         return DoctorCheck("instructions", "note", "; ".join(notes), "sam-tui trust")
+    if large := _too_large([*yours, *(os.path.join(workspace, name) for name in theirs)]):
+        return DoctorCheck("instructions", "note", f"left out: {large}", "Shorten them.")
     return DoctorCheck("instructions", "ok", ", ".join([*yours, *theirs]) or "none")
+
+
+def _too_large(files: Sequence[str]) -> str:
+    """The instruction files that are not read for their size."""
+    from sam_tui.adapters.instructions.files import LARGEST
+
+    large = [name for name in files if os.path.isfile(name) and os.path.getsize(name) > LARGEST]
+    return f"{', '.join(large)} (over {LARGEST:,} bytes)" if large else ""
 
 
 def _hooks(values: dict[str, object]) -> DoctorCheck:

@@ -16,11 +16,14 @@ from typing import Any, TypeVar, cast
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
+from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the_system
+from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
     MARK,
+    STARTED,
     ProcessTable,
     ProcessTracker,
     name_of,
@@ -70,6 +73,12 @@ def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
             score.write(b"%d" % _FIRST_TO_GO)
 
 
+def group_of(pid: int, limits: CommandLimits) -> ControlGroup | None:
+    """A control group with a process that has started no other yet; None where none can be made."""
+    group = ControlGroup.create(limits.processes) if sys.platform == "linux" else None
+    return group if group is not None and group.admit(pid) else None
+
+
 @cache
 def _own(which: int) -> tuple[int, int]:
     return resource.getrlimit(which)
@@ -115,15 +124,15 @@ class Tracking:
         return confined_run is None or not confined_run.supervised or not self.apart
 
     def report_session(
-        self, session: int, since: int, run: str = "", limits: Mapping[str, int] | None = None
+        self, session: int, since: int, run: Mapping[str, object] | None = None
     ) -> None:
         """Tell the process that ends sessions after us of one session and the start time of its leader (0:
         it is over).
 
-        ``limits`` are how much the processes of ``run`` may have together, where nobody else counts
-        them. Never raises.
+        ``run`` has the mark, the control group and the ``limits`` of what its processes may have together,
+        where nobody else counts them. Never raises.
         """
-        message = {"session": session, "since": since, "run": run, "limits": limits or {}}
+        message = {"session": session, "since": since, **(run or {})}
         for _ in range(2):
             try:
                 if self._control is None:
@@ -133,6 +142,12 @@ class Tracking:
                 self.close()  # it died, and another one is started
             else:
                 return
+
+    def report_group(self, leader: int, group: ControlGroup | None) -> None:
+        """Have that process end what a terminal's shell started, too, where a group knows it."""
+        fields = stat_fields(leader) if group is not None else None
+        if group is not None and fields is not None:
+            self.report_session(leader, int(fields[STARTED]), {"group": group.path})
 
     def _start(self) -> socket.socket:
         """Start that process. It is waited for: what multiplies at once would leave it no time to begin."""
@@ -172,8 +187,10 @@ class TrackedRun:
         self._confined_run = confined_run
         self.look = tracking.look
         self._marked = confined_run is None or not confined_run.supervised
+        self._ends_whole = confined_run is not None and confined_run.ends_whole
         self._mark = mark if self._marked else ""
         self._tracker = ProcessTracker(mark=self._mark)
+        self._group: ControlGroup | None = None
         self._told: set[int] = set()
         self._leader = 0
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
@@ -183,8 +200,10 @@ class TrackedRun:
         """Note the command's shell, which waits and has started nothing yet."""
         self._leader = pid
         self._tracking.exceeded(pid)  # of another that had this number
-        restrain(pid, self._tracking.limits, counted=not self._marked)
-        since = self._tracker.add(pid)
+        if self._marked and not self._ends_whole:
+            self._group = group_of(pid, self._tracking.limits)
+        restrain(pid, self._tracking.limits, counted=not self._marked or self._group is not None)
+        since = self._tracker.add(pid, group=self._group)
         if self._confined_run is not None:
             self._confined_run.begin(pid)
         self._watch(pid, since)
@@ -199,17 +218,19 @@ class TrackedRun:
 
     def left(self) -> "TrackedRun | None":
         """The run itself if any of its processes is still running after its shell ended, else None."""
-        whole = self._confined_run is not None and self._confined_run.ends_whole
-        if not whole and self.processes():
+        if not self._ends_whole and self.processes():
             return self
         self._over()
         return None
 
     def processes(self) -> tuple[RunningProcess, ...]:
         """The running processes of the command."""
-        # Only what came later is looked at: a system has hundreds of others.
-        living = self._looked(lambda: self._tracker.living(ProcessTable(after=self._leader)))
+        living = self._looked(lambda: self._tracker.living(self._later()))
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
+
+    def _later(self) -> ProcessTable:
+        """What came after it and what its group names: a system has hundreds of others."""
+        return ProcessTable(after=self._leader, besides=self._tracker.in_groups())
 
     async def terminate(self) -> None:
         """Send SIGTERM to every process of the run."""
@@ -245,6 +266,7 @@ class TrackedRun:
             self._over()
 
     async def _kill_all(self, living: Sequence[int]) -> None:
+        self._tracker.end_groups()
         for _ in range(_MOST_LOOKS):
             if not living:
                 break
@@ -267,6 +289,9 @@ class TrackedRun:
         await end_session(self._leader, stages, look=self._tracking.look)
 
     def _over(self) -> None:
+        if self._group is not None:
+            self._group.end()
+            self._group.remove()
         if self._tracking.watches(self._confined_run):
             for session in self._told:
                 self._tracking.report_session(session, 0)
@@ -294,5 +319,10 @@ class TrackedRun:
         if session not in self._told:
             self._told.add(session)
             if self._tracking.watches(self._confined_run):
-                limits = self._tracking.limits.together if self._marked else None
-                self._tracking.report_session(session, since, self._mark, limits)
+                self._tracking.report_session(
+                    session, since, self._described() if self._marked else None
+                )
+
+    def _described(self) -> dict[str, object]:
+        group = "" if self._group is None else self._group.path
+        return {"run": self._mark, "limits": self._tracking.limits.together, "group": group}

@@ -173,6 +173,7 @@ class Holders:
             "locks": len(launch.locks),
             "confined": launch.ruleset is not None,
             "idle": self._idle,
+            "processes": launch.processes,
         }
         try:
             with theirs:

@@ -25,6 +25,7 @@ from typing import Any, cast
 from sam_tui import signals
 from sam_tui.adapters.terminal.holders.ring import Ring
 from sam_tui.adapters.terminal.processes.groups import members, strike
+from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.entry import restrict
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
 
@@ -55,7 +56,9 @@ class Holder:
         entry = descriptors.pop(0) if message["confined"] else None
         supervisor = socket.socket(fileno=descriptors.pop(0)) if descriptors else None
         self._supervision = socket.socket(fileno=descriptors.pop(0)) if descriptors else None
-        self._pid, self._master = _start(message, entry)
+        most: int = message["processes"]
+        self._group = ControlGroup.create(most) if most else None
+        self._pid, self._master = _start(message, entry, self._group)
         if entry is not None:
             os.close(entry)
         self._supervisor: threading.Thread | None = None
@@ -82,6 +85,9 @@ class Holder:
 
     def _end_detached(self) -> None:
         """End the processes that left the session of the shell."""
+        if self._group is not None:
+            self._group.end()
+            self._group.remove()
         if self._supervisor is None or self._supervision is None:
             return
         with suppress(OSError):
@@ -281,13 +287,17 @@ def _supervise(control: socket.socket) -> None:
     serve(control).end(grace=GRACE)
 
 
-def _start(message: dict[str, Any], entry: int | None) -> tuple[int, int]:
+def _start(
+    message: dict[str, Any], entry: int | None, group: ControlGroup | None
+) -> tuple[int, int]:
     """Start the shell on a new terminal: (its process id, the master side). Raises OSError."""
     master, slave = os.openpty()
     size = struct.pack("HHHH", message["rows"], message["columns"], 0, 0)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
     pid = os.fork()
     if pid == 0:
+        if group is not None:
+            group.admit_self()
         _become(message, slave, entry)
     os.close(slave)
     return pid, master

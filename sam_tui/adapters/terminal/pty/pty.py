@@ -19,6 +19,7 @@ from sam_tui.adapters.terminal.processes.ends import ProcessEnd, end_session
 from sam_tui.adapters.terminal.processes.groups import members
 from sam_tui.adapters.terminal.pty.input_wait import Modes, blocked, modes, pending, unread
 from sam_tui.adapters.terminal.pty.reader import Flood, Gathering
+from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.entry import restrict
 from sam_tui.core.errors import ToolError
 
@@ -39,7 +40,8 @@ _POLLS_TERMINALS = sys.platform == "linux"
 @dataclass(frozen=True, slots=True)
 class PtyLaunch:
     """What to start on a new pseudo-terminal, and where. ``ruleset`` confines it, unless None; ``locks``
-    are descriptors that a holder keeps open for as long as it runs."""
+    are descriptors that a holder keeps open for as long as it runs. What it starts is counted by a control
+    group, where one can be made: at most so many ``processes``, 0 for none."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -48,6 +50,7 @@ class PtyLaunch:
     rows: int
     ruleset: int | None
     locks: tuple[int, ...] = ()
+    processes: int = 0
 
 
 class Process(Protocol):
@@ -81,7 +84,9 @@ class Child:
     """A program started by this process."""
 
     def __init__(self, launch: PtyLaunch) -> None:
-        self._process = _spawn(launch)
+        self.group = ControlGroup.create(launch.processes) if launch.processes else None
+        """What counts its processes, and ends them with it."""
+        self._process = _spawn(launch, self.group)
         self.fd: int = self._process.fd
         self.pid: int = self._process.pid
 
@@ -104,6 +109,9 @@ class Child:
         # Not through PtyProcess.close, which would signal a process that no longer exists.
         self._process.fileobj.close()
         self._process.closed = True
+        if self.group is not None:
+            self.group.end()
+            self.group.remove()
         return code
 
 
@@ -349,7 +357,14 @@ def require_folder(cwd: str) -> None:
         raise ToolError(f"The working directory does not exist: {cwd}")
 
 
-def _spawn(launch: PtyLaunch) -> Any:
+def _entry(ruleset: int | None, group: ControlGroup | None) -> Callable[[], object] | None:
+    """What the shell's process does before it is the shell; it is never both held and in a group."""
+    if ruleset is not None:
+        return partial(restrict, ruleset)
+    return None if group is None else group.admit_self
+
+
+def _spawn(launch: PtyLaunch, group: ControlGroup | None) -> Any:
     """Start it; raises ``ToolError`` when the folder or the program is missing."""
     require_folder(launch.cwd)  # PtyProcess would fail in the child, and run on there
     ruleset = launch.ruleset
@@ -362,10 +377,12 @@ def _spawn(launch: PtyLaunch) -> Any:
                 cwd=launch.cwd,
                 env=launch.environment,
                 dimensions=(launch.rows, launch.columns),
-                preexec_fn=None if ruleset is None else partial(restrict, ruleset),
+                preexec_fn=_entry(ruleset, group),
                 pass_fds=() if ruleset is None else (ruleset,),
             )
     except (OSError, RuntimeError) as error:
+        if group is not None:
+            group.remove()
         raise ToolError(f"The shell could not be started: {error}") from error
     process.delayafterclose = process.delayafterterminate = 0
     return process

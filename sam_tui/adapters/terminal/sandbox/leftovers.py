@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
+from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import (
     COUNT_SECONDS,
@@ -69,18 +70,19 @@ def _record(
 ) -> None:
     """Add a session that began, or drop one that ended."""
     if message["since"]:
-        tracker.add(message["session"], message["since"])
-        if message["limits"]:
-            counted[message["session"]] = _counted(message, usual)
+        group = ControlGroup(message["group"]) if message.get("group") else None
+        tracker.add(message["session"], message["since"], group)
+        if message.get("limits"):
+            counted[message["session"]] = _counted(message, usual, group)
     else:
         tracker.drop(message["session"])
         counted.pop(message["session"], None)
 
 
-def _counted(message: Mapping[str, Any], usual: int) -> ProcessTracker:
-    """A run that may have only so much: found by the session that it began, and by its mark."""
+def _counted(message: Mapping[str, Any], usual: int, group: ControlGroup | None) -> ProcessTracker:
+    """A run that may have only so much: found by its control group, or its first session and its mark."""
     tracker = ProcessTracker(message["limits"], mark=message["run"], usual=usual)
-    tracker.add(message["session"], message["since"])
+    tracker.add(message["session"], message["since"], group)
     return tracker
 
 
@@ -114,3 +116,4 @@ def main() -> None:
     tracker = watch(control)
     if tracker is not None:
         tracker.end(grace=GRACE)
+        tracker.remove_groups()

@@ -141,9 +141,11 @@ class PtyTerminals:
             scratch = self._sandbox.scratch if prefix or ruleset is not None else None
             launch = self._launch(spec, integration, ruleset, scratch)
             launch = replace(launch, argv=(*prefix, *integration.argv))
+            child = Child(launch)
+            self._sandbox.tracking.report_group(child.pid, child.group)
             opened = PtySession(
                 _origin(spec, integration, self._sandbox.reached(spec.network)),
-                Child(launch),
+                child,
                 integration,
                 size=_size(spec),
             )
@@ -195,6 +197,7 @@ class PtyTerminals:
         )
         environment.update(self._sandbox.variables(spec.network, scratch))
         columns, rows = _size(spec)
+        most = self._sandbox.tracking.limits.processes if sys.platform == "linux" else 0
         return PtyLaunch(
             argv=integration.argv,
             cwd=start_folder(spec),
@@ -203,6 +206,7 @@ class PtyTerminals:
             rows=rows,
             ruleset=entry,
             locks=(integration.scratch.descriptor,) if integration.scratch else (),
+            processes=0 if spec.confined or spec.conversation is None else most,
         )
 
     async def _resume(self, conversation: ConversationId) -> PtySession | None:

@@ -76,7 +76,7 @@ FOLDERS: dict[str, Place] = {
     ".vscode": _EDITOR, ".idea": _EDITOR, ".zed": _EDITOR, ".fleet": _EDITOR, ".vim": _EDITOR,
     ".helix": _EDITOR, ".emacs.d": _EDITOR, ".config/nvim": _EDITOR, ".externaltoolbuilders": _EDITOR,
     ".vs": _EDITOR, ".theia": _EDITOR, ".bsp": _EDITOR, ".nova": _EDITOR, ".lapce": _EDITOR,
-    ".nvim": _EDITOR, ".nlsp-settings": _EDITOR, ".sourcekit-lsp": _EDITOR,
+    ".nvim": _EDITOR, ".run": _EDITOR, ".nlsp-settings": _EDITOR, ".sourcekit-lsp": _EDITOR,
     ".config/emacs": _EDITOR, ".config/doom": _EDITOR, ".doom.d": _EDITOR, ".config/vim": _EDITOR,
     ".config/helix": _EDITOR, ".config/zed": _EDITOR, ".config/micro": _EDITOR, ".config/code": _EDITOR,
     ".config/vscodium": _EDITOR, ".config/cursor": _EDITOR, ".config/sublime-text": _EDITOR,

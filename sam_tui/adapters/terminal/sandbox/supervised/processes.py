@@ -6,16 +6,17 @@ import re
 import select
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import Bound, memory_of
 from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 
 MARK = "SAM_TUI_RUN"
 """The variable that marks what a run starts, where no filter tells which sessions it begins."""
 _MARKED = f"{MARK}=".encode()
-_STATE, _GROUP, _SESSION, _FLAGS, _STARTED = 0, 2, 3, 6, 19
+_STATE, _GROUP, _SESSION, _FLAGS, STARTED = 0, 2, 3, 6, 19
 """Where these stand among the fields of ``stat_fields``."""
 _KERNEL_THREAD = 0x00200000
 _MOST_ROUNDS = 50
@@ -30,19 +31,21 @@ _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 
 
 class ProcessTable:
-    """The processes at one moment, or those with a greater number than ``after``.
+    """The processes at one moment, or those with a greater number than ``after`` and those ``besides``.
 
     One look at the system answers for as many runs as want to know theirs. A hasty one does not wait for
     the marks of processes that become another program.
     """
 
-    def __init__(self, *, after: int = 0, hasty: bool = False) -> None:
+    def __init__(
+        self, *, after: int = 0, besides: Collection[int] = (), hasty: bool = False
+    ) -> None:
         self._rounds = 1 if hasty else _MOST_ROUNDS
         self.fields: dict[int, list[bytes]] = {}
         """What ``stat_fields`` tells of each."""
         for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
             pid = int(entry) if entry.isdecimal() else 0
-            if pid > after and (fields := stat_fields(pid)):
+            if (pid > after or pid in besides) and (fields := stat_fields(pid)):
                 self.fields[pid] = fields
 
     @functools.cached_property
@@ -76,7 +79,8 @@ class ProcessTracker:
     A process leaves its session only by ``setsid``. Where that waits for the supervisor the sessions of
     a run are known, and with them every process, whoever its parent is. Elsewhere the processes carry
     ``mark`` in their environment, which one can take off, or that and what follows a ``-``; with ``held``
-    only those under a filter count. ``usual`` is how many threads the system had before the run.
+    only those under a filter count. ``usual`` is how many threads the system had before the run. What is
+    in a control group of its belongs to it in any case, and the kernel counts that.
     """
 
     def __init__(
@@ -93,6 +97,7 @@ class ProcessTracker:
         self._mark = mark
         self._held = filtered
         self._sessions: dict[int, int] = {}
+        self._groups: dict[int, ControlGroup] = {}
 
     @classmethod
     def joined(cls, parts: "Iterable[ProcessTracker]") -> "ProcessTracker":
@@ -103,13 +108,16 @@ class ProcessTracker:
                 whole._sessions[session] = max(since, whole._sessions.get(session, 0))
         return whole
 
-    def add(self, session: int, since: int = 0) -> int:
+    def add(self, session: int, since: int = 0, group: ControlGroup | None = None) -> int:
         """The process of that number leads a session of this run; gives the time when it started.
 
-        ``since`` is that time where the process may be gone already; 0 looks.
+        ``since`` is that time where the process may be gone already; 0 looks. All that is in ``group``
+        is of this run.
         """
+        if group is not None:
+            self._groups[session] = group
         fields = stat_fields(session) if session > 0 and not since else None
-        since = since if fields is None else int(fields[_STARTED])
+        since = since if fields is None else int(fields[STARTED])
         if since:
             self._sessions[session] = since
         return since
@@ -117,6 +125,11 @@ class ProcessTracker:
     def drop(self, session: int) -> None:
         """Nothing of that session is left."""
         self._sessions.pop(session, None)
+        self._groups.pop(session, None)
+
+    def in_groups(self) -> set[int]:
+        """The numbers of the processes in the control groups."""
+        return set[int]().union(*(group.processes() for group in self._groups.values()))
 
     @property
     def limited(self) -> bool:
@@ -134,6 +147,8 @@ class ProcessTracker:
         most = self._limits[limit]
         if limit != "processes":
             return memory_of(self._numbers(), most)
+        if self._groups:
+            return most + any(group.overflowed for group in self._groups.values())
         if self._usual is None or whole - self._usual <= most // 2:
             return len(self._numbers())
         # Who multiplies leaves no time to anybody who counts: nobody runs meanwhile. Others are not
@@ -151,7 +166,7 @@ class ProcessTracker:
         """Signal the first process group of each session in one step, and no other of that number."""
         for session, since in self._sessions.items():
             fields = stat_fields(session)
-            if session != os.getsid(0) and (fields is None or int(fields[_STARTED]) == since):
+            if session != os.getsid(0) and (fields is None or int(fields[STARTED]) == since):
                 with suppress(OSError):
                     os.killpg(session, number)
 
@@ -173,6 +188,7 @@ class ProcessTracker:
         while living and time.monotonic() < deadline:
             select.select([], [], [], _MOMENT)
             living = self.living()
+        self.end_groups()
         for _ in range(_MOST_ROUNDS):
             if not living:
                 return
@@ -185,6 +201,7 @@ class ProcessTracker:
         A group gets a signal in one step, its newest processes too: however fast they multiply, none
         is left out.
         """
+        self.end_groups()
         for _ in range(_MOST_ROUNDS):
             members = self._members(ProcessTable(hasty=True))
             groups = {group for pid, _ in members if (group := self._group(pid)) > 1}
@@ -195,6 +212,16 @@ class ProcessTracker:
                     os.killpg(group, signal.SIGKILL)
             select.select([], [], [], _MOMENT)
         self.end()
+
+    def end_groups(self) -> None:
+        """Kill what is in the control groups."""
+        for group in self._groups.values():
+            group.end()
+
+    def remove_groups(self) -> None:
+        """Remove the control groups in which nothing is left."""
+        for group in self._groups.values():
+            group.remove()
 
     def _group(self, pid: int) -> int:
         """The process group of a member; all of a group are of one session, and so of this run."""
@@ -209,6 +236,7 @@ class ProcessTracker:
         """Number and state of each."""
         marked = set(table.marked.get(self._mark, ())) if self._mark else set[int]()
         inside = {pid for session in self._sessions for pid in table.sessions.get(session, ())}
+        marked |= self.in_groups() & table.fields.keys()
         for pid in (marked | inside) - {os.getpid()}:
             fields = table.fields[pid]
             if pid in marked or self._is_inside(pid, fields):
@@ -227,7 +255,7 @@ class ProcessTracker:
         began = self._sessions.get(int(fields[_SESSION]))
         # The number of a session is given anew only once nobody is in it; whoever came before the
         # session was known is none of it.
-        mine = began is not None and int(fields[_STARTED]) >= began
+        mine = began is not None and int(fields[STARTED]) >= began
         return mine and (not self._held or is_held(pid))
 
 
