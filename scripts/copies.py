@@ -47,7 +47,7 @@ class Copy:
                 shutil.copy2(file, folder / file.name)
         (folder / ".trace").mkdir()
         self._moment = 1_000_000_000
-        self._seconds: dict[str, float] = {}
+        self.seconds: dict[str, float] = {}
         self.python = self._environment()
 
     def _environment(self) -> Path:
@@ -130,7 +130,7 @@ class Copy:
         start.unlink()
         (notes / "modules").unlink()
         trace = Trace(modules, notes)
-        self._seconds = trace.seconds
+        self.seconds = trace.seconds
         if aside:
             trace.leave(self._failing_of(trace.failed))
         elif again := trace.failed:
@@ -158,7 +158,7 @@ class Copy:
 
     def patience(self, tests: Sequence[str]) -> float:
         """The seconds that tests have together."""
-        usual = sum(self._seconds.get(test, PATIENCE) for test in tests)
+        usual = sum(self.seconds.get(test, PATIENCE) for test in tests)
         return min(PATIENCE, LEAST_PATIENCE + 10 * usual)
 
     def failing(self, tests: Sequence[str]) -> str:
@@ -294,7 +294,8 @@ class Trace:
         self.failed = [*tests]
 
     def batches(self, mutant: Mutant) -> list[list[str]]:
-        """The tests that run the statement of a mutant: a few at once, then the others.
+        """The tests that run the statement of a mutant: a few at once, then the others, then those beside
+        them in their files, which may look at what one of them had made.
 
         The cheapest come first, one of each function before its other parameters.
         What runs while a module is imported can fail every test that comes by the module, and those
@@ -314,7 +315,12 @@ class Trace:
         few = sum(1 for spent in sums if spent < FEW)
         rest = set(order[few:])
         batches = [order[:few], [test for test in self.seconds if test in rest]]
-        if not mutant.lines:
+        if mutant.lines:
+            files = {test.partition("::")[0] for test in able}
+            batches.append([
+                t for t in self.seconds if t not in able and t.partition("::")[0] in files
+            ])
+        else:
             paths = self._paths[mutant.module]
             others = [t for t in self.seconds if t not in able and t.startswith(paths)]
             batches += [others[n : n + SOME] for n in range(0, len(others), SOME)]

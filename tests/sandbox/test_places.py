@@ -273,6 +273,7 @@ async def test_what_the_person_agrees_to_is_placed_exactly_and_other_content_ask
     assert (result.output, result.refused) == ("one\ntwo\nless\n", ())
     changes = [access.change for access in person.asked]
     assert all(change is not None for change in changes)
+    assert all(change.difference.startswith("@@ ") for change in changes if change)
     assert ["+one" in c.difference or "+two" in c.difference or "+\tpager = less" in c.difference
             for c in changes if c] == [True, True, True]  # fmt: skip
     assert [Path(access.path).name for access in person.asked] == [
