@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import accumulate
@@ -22,6 +22,8 @@ from scripts.forking import UNSWAPPED, Job
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 300.0
 """Seconds after which the tests of one mutant count as failed: it made a loop without an end."""
+LEAST_PATIENCE = 60.0
+"""What tests have at least; those whose time is known have ten times that on top of it, if it is less."""
 FEW = 5.0
 """Seconds that the tests take together that a mutant is tried on first."""
 SOME = 200
@@ -45,6 +47,7 @@ class Copy:
                 shutil.copy2(file, folder / file.name)
         (folder / ".trace").mkdir()
         self._moment = 1_000_000_000
+        self.seconds: dict[str, float] = {}
         self.python = self._environment()
 
     def _environment(self) -> Path:
@@ -78,7 +81,7 @@ class Copy:
             process = subprocess.Popen(
                 [self.python, "-m", "pytest", *plain, *options, *paths],
                 cwd=self.folder,
-                env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+                env=_variables(),
                 pass_fds=inherited,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -102,8 +105,14 @@ class Copy:
             output.seek(0)
             return code, output.read().decode(errors="replace")[-2000:]
 
-    def trace(self, modules: Mapping[str, Sequence[str]], *, aside: bool = False) -> "Trace":
-        """Run the tests of modules once, and write down which of their lines each test runs.
+    def trace(
+        self,
+        modules: Mapping[str, Sequence[str]],
+        lines: Mapping[str, Collection[int]],
+        *,
+        aside: bool = False,
+    ) -> "Trace":
+        """Run the tests of modules once, and write down which of these ``lines`` each test runs.
 
         A test that fails only while it is traced runs again without. Where one fails then, too, it
         is left ``aside``, or ``BrokenError`` is raised.
@@ -111,7 +120,8 @@ class Copy:
         notes = self.folder / ".trace"
         for file in notes.iterdir():  # of the area before
             file.unlink()
-        (notes / "modules").write_text("\n".join(str(self.folder / m) for m in modules), "utf-8")
+        asked = {str(self.folder / name): sorted(lines[name]) for name in modules}
+        (notes / "modules").write_text(json.dumps(asked), "utf-8")
         start = self.site / "tracing.pth"
         start.write_text("import scripts.tracing\n", "utf-8")
         code, said = self.run(outermost(modules), None)
@@ -120,6 +130,7 @@ class Copy:
         start.unlink()
         (notes / "modules").unlink()
         trace = Trace(modules, notes)
+        self.seconds = trace.seconds
         if aside:
             trace.leave(self._failing_of(trace.failed))
         elif again := trace.failed:
@@ -145,10 +156,15 @@ class Copy:
         notes.unlink()
         return [test for test in tests if test in failing]
 
+    def patience(self, tests: Sequence[str]) -> float:
+        """The seconds that tests have together."""
+        usual = sum(self.seconds.get(test, PATIENCE) for test in tests)
+        return min(PATIENCE, LEAST_PATIENCE + 10 * usual)
+
     def failing(self, tests: Sequence[str]) -> str:
         """The first of these tests that fails, or what keeps them from running."""
         self.choose(tests)
-        code, said = self.run(files_of(tests), PATIENCE, "-x")
+        code, said = self.run(files_of(tests), self.patience(tests), "-x")
         if code not in (0, 1, 2) and _UNLOADED not in said:
             raise BrokenError(said)
         named = [line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
@@ -176,6 +192,12 @@ class Copy:
         """A test that fails with it, empty where none does, each batch in a new process."""
         with self.changed(mutant):
             return next((test for batch in batches if (test := self.failing(batch))), "")
+
+
+def _variables() -> dict[str, str]:
+    """That of the tests: nothing in it leads to other sources than those of the copy."""
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return own | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class Forks:
@@ -222,7 +244,7 @@ class Forks:
         return ""
 
     def _failing(self, module: str, was: str, becomes: str, tests: Sequence[str]) -> str:
-        job = Job([*tests], str(self.copy.folder / module), was, becomes, PATIENCE)
+        job = Job([*tests], str(self.copy.folder / module), was, becomes, self.copy.patience(tests))
         self._socket.sendall(f"{json.dumps(asdict(job))}\n".encode())
         test, _, code = self._answer().rpartition(" ")
         if int(code) == UNSWAPPED:
@@ -272,7 +294,8 @@ class Trace:
         self.failed = [*tests]
 
     def batches(self, mutant: Mutant) -> list[list[str]]:
-        """The tests that run the statement of a mutant: a few at once, then the others.
+        """The tests that run the statement of a mutant: a few at once, then the others, then those beside
+        them in their files, which may look at what one of them had made.
 
         The cheapest come first, one of each function before its other parameters.
         What runs while a module is imported can fail every test that comes by the module, and those
@@ -292,7 +315,12 @@ class Trace:
         few = sum(1 for spent in sums if spent < FEW)
         rest = set(order[few:])
         batches = [order[:few], [test for test in self.seconds if test in rest]]
-        if not mutant.lines:
+        if mutant.lines:
+            files = {test.partition("::")[0] for test in able}
+            batches.append([
+                t for t in self.seconds if t not in able and t.partition("::")[0] in files
+            ])
+        else:
             paths = self._paths[mutant.module]
             others = [t for t in self.seconds if t not in able and t.startswith(paths)]
             batches += [others[n : n + SOME] for n in range(0, len(others), SOME)]

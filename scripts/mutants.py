@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from scripts.breaks import Mutant, fatal, mutants_of, unchanged
 from scripts.copies import ROOT, BrokenError, Copy, Forks, Trace, files_of, outermost
 
 ROWS = ROOT / "tests" / "workflow" / "rows.toml"
+VERDICTS = ("killed", "equivalent", "SURVIVED")
 LEAST = 0.92
 """The share of mutants, without those that are equivalent, that tests must kill."""
 
@@ -95,8 +97,11 @@ def chosen(options: argparse.Namespace) -> int:
         parts = [part for part in drawn if part]
     with tempfile.TemporaryDirectory(prefix="sam-tui-mutants-") as folder:
         copy = Copy(Path(folder))
-        counts = [played(copy, part, modules, equivalent, aside=options.all) for part in parts]
-    killed, same = (sum(column) for column in zip(*counts, strict=True))
+        verdicts: dict[Mutant, str] = {}
+        for part in parts:
+            verdicts |= played(copy, part, modules, equivalent, aside=options.all)
+    print(table(verdicts, plan["areas"]))
+    killed, same = (list(verdicts.values()).count(verdict) for verdict in VERDICTS[:2])
     counted = len(sample) - same
     share = killed / counted if counted else 1.0
     print(f"{killed} of {counted} killed ({share:.0%}, at least {LEAST:.0%}), {same} equivalent")
@@ -110,12 +115,27 @@ def modules_of(areas: dict[str, list[str]]) -> dict[str, list[str]]:
     """
     files = [f for top in ("sam_tui", "tools", "reminders") for f in (ROOT / top).rglob("*.py")]
     names = sorted(str(file.relative_to(ROOT)) for file in files)
-    narrowest = sorted(areas, key=len, reverse=True)
-    tests = {
-        name: areas[next((area for area in narrowest if name.startswith(area)), name)]
-        for name in names
-    }
+    tests = {name: areas[area_of(name, areas)] for name in names}
     return {name: paths for name, paths in tests.items() if paths}
+
+
+def area_of(module: str, areas: Iterable[str]) -> str:
+    """The narrowest area that a module lies in; itself where there is none."""
+    return max((area for area in areas if module.startswith(area)), key=len, default=module)
+
+
+def table(verdicts: Mapping[Mutant, str], areas: Iterable[str]) -> str:
+    """How many of each area were killed, are equivalent, and survived, and the same of all."""
+    names = {mutant: area_of(mutant.module, areas) for mutant in verdicts}
+    counts = Counter((names[mutant], verdict) for mutant, verdict in verdicts.items())
+    rows = [(area, *(counts[area, v] for v in VERDICTS)) for area in sorted({*names.values()})]
+    rows.append(("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True))))
+    width = max(len(row[0]) for row in rows)
+    head = f"{'area':{width}}" + "".join(f"{verdict:>12}" for verdict in VERDICTS)
+    return "\n".join([
+        head,
+        *(f"{area:{width}}" + "".join(f"{n:12}" for n in numbers) for area, *numbers in rows),
+    ])
 
 
 def rows_played(copy: Copy, only: str) -> int:
@@ -160,6 +180,18 @@ def prove(forks: Forks, dying: Mutant, batches: Sequence[Sequence[str]]) -> None
             raise BrokenError(f"{dying.module} as it is, written anew, was killed by {test}")
 
 
+def asked(sample: Sequence[Mutant]) -> dict[str, set[int]]:
+    """The lines of the modules of a sample that a trace is about: those of its mutants, and of what must
+    be noticed."""
+    lines: dict[str, set[int]] = {}
+    for mutant in sample:
+        if mutant.module not in lines:
+            source = (ROOT / mutant.module).read_text("utf-8")
+            lines[mutant.module] = {sure.line for sure in fatal(mutant.module, source)}
+        lines[mutant.module].update(mutant.lines)
+    return lines
+
+
 def surest(modules: Sequence[str], trace: Trace) -> Mutant:
     """What most tests must fail with."""
     able = [m for name in modules for m in fatal(name, (ROOT / name).read_text("utf-8"))]
@@ -180,18 +212,18 @@ def played(
     equivalent: Sequence[dict[str, str]],
     *,
     aside: bool = False,
-) -> tuple[int, int]:
-    """Play each, and print what became of it. How many died, and how many are equivalent.
+) -> dict[Mutant, str]:
+    """Play each, print what became of it, and give these verdicts.
 
     ``aside``: tests that fail before anything is changed judge nothing; else that is an error.
     """
     used = {mutant.module: modules[mutant.module] for mutant in sample}
     begun = time.monotonic()
-    trace = copy.trace(used, aside=aside)
+    trace = copy.trace(used, asked(sample), aside=aside)
     print(f"{len(trace.seconds)} tests traced in {time.monotonic() - begun:.0f} s", flush=True)
     print("".join(f"fails unchanged: {test}\n" for test in trace.failed if aside), end="")
     dying = surest([*used], trace)
-    killed = same = 0
+    verdicts: dict[Mutant, str] = {}
     with closing(Forks(copy, outermost(used))) as forks:
         if not aside or trace.batches(dying):
             prove(forks, dying, trace.batches(dying))
@@ -199,12 +231,11 @@ def played(
             begun = time.monotonic()
             why = excused(mutant, equivalent)
             test = "" if why else killer(mutant, trace, forks)
-            killed, same = killed + bool(test), same + bool(why)
-            verdict = "killed" if test else "equivalent" if why else "SURVIVED"
+            verdict = verdicts[mutant] = "killed" if test else "equivalent" if why else "SURVIVED"
             print(f"{verdict:10} {time.monotonic() - begun:5.0f} s  {mutant.name}", flush=True)
             if test:
                 print(f"{'':20}{test}", flush=True)
-    return killed, same
+    return verdicts
 
 
 if __name__ == "__main__":

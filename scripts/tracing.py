@@ -1,4 +1,4 @@
-"""Which lines of the critical modules run in which test: every Python of a traced copy loads this.
+"""Which of the lines that are asked about run in which test: every Python of a traced copy loads this.
 
 The pytest of a copy loads it as a plugin as well: it says which test runs, how long each took and how it
 ended, and it runs the tests that ``.trace/chosen`` names, in that order. ``mutants.py`` writes and reads
@@ -7,6 +7,7 @@ the files; without them nothing is traced. PYTEST_DONT_REWRITE: it asserts nothi
 
 import ctypes
 import fcntl
+import json
 import os
 import sys
 import threading
@@ -22,8 +23,8 @@ FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 MODULES, TEST, LINES, TESTS, CHOSEN, FAILED = (
     os.path.join(FOLDER, name) for name in ("modules", "test", "lines", "tests", "chosen", "failed")
 )
-"""Paths that are traced; the test that runs; what it ran; each test's end; the tests to run; those that
-fail, where that file is there."""
+"""Paths that are traced and the lines asked about; the test that runs; what it ran; each test's end; the
+tests to run; those that fail, where that file is there."""
 
 
 def read(path: str) -> list[str]:
@@ -72,40 +73,54 @@ class Notes:
 
 
 class Tracer:
-    """The trace function of this process."""
+    """The trace function of this process. A function is followed until each line of it that is asked
+    about ran once in a test: the rest of its calls cost little."""
 
-    def __init__(self, modules: list[str]) -> None:
-        self.modules = {name: number for number, name in enumerate(modules)}
+    def __init__(self, modules: dict[str, list[int]]) -> None:
+        numbered = enumerate(modules.items())
+        self.modules = {name: (number, set(lines)) for number, (name, lines) in numbered}
         self.notes = Notes()
         self.begin()
 
     def begin(self) -> None:
         """Lines count for the test that runs now."""
         self.test = "".join(read(TEST))
-        self.seen: set[tuple[int, int]] = set()
+        self.left: dict[tuple[int, int, str], set[int]] = {}
 
     def __call__(self, frame: FrameType, _: str, __: object) -> Callable[..., Any] | None:
-        module = self.modules.get(frame.f_code.co_filename)
-        if module is None:
+        code = frame.f_code
+        if (module := self.modules.get(code.co_filename)) is None:
+            return None
+        number, lines = module
+        key = (number, code.co_firstlineno, code.co_qualname)
+        left = self.left.get(key)
+        if left is None:
+            left = {line for *_, line in code.co_lines() if line in lines}
+            self.left[key] = left
+            self._note(number, code.co_firstlineno)
+        if not left:
             return None
 
         def local(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
-            place = (module, frame.f_lineno)
-            if event == "line" and place not in self.seen:
-                self.seen.add(place)
-                with suppress(OSError):  # a process that may write nowhere
-                    self.notes.add(f"{module} {frame.f_lineno} {self.test}")
+            line = frame.f_lineno
+            if event == "line" and line in left:
+                left.discard(line)
+                self._note(number, line)
             return local
 
         return local
 
+    def _note(self, module: int, line: int) -> None:
+        with suppress(OSError):  # a process that may write nowhere
+            self.notes.add(f"{module} {line} {self.test}")
+
 
 def begin() -> Tracer | None:
     """Trace this process and its forks, if this copy is traced."""
-    modules = [] if confined() else read(MODULES)
+    modules = "" if confined() else "".join(read(MODULES))
     if not modules:
         return None
-    tracer = Tracer(modules)
+    tracer = Tracer(json.loads(modules))
     os.register_at_fork(after_in_child=tracer.begin)
     threading.settrace(tracer)
     sys.settrace(tracer)

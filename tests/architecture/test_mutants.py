@@ -11,7 +11,7 @@ import pytest
 
 from scripts.breaks import Mutant, fatal, mutants_of
 from scripts.copies import ROOT, BrokenError, Copy, Forks
-from scripts.mutants import excused, prove
+from scripts.mutants import excused, prove, table
 
 SUBJECT = '''
 """Numbers."""
@@ -49,6 +49,7 @@ class SmallProject(Copy):
         self.folder = folder
         self.python = Path(sys.executable)
         self._moment = 1_000_000_000
+        self.seconds = {}
         (folder / ".trace").mkdir()
         (folder / "scripts").symlink_to(ROOT / "scripts")
         (folder / "pytest.ini").write_text("[pytest]\n", "utf-8")
@@ -111,6 +112,21 @@ def test_nothing_is_judged_where_the_tool_itself_judges_wrongly(
     tool: Any = SimpleNamespace(copy=copy, play=same if wrong == "forks" else right)
     with pytest.raises(BrokenError, match="was killed by" if verdict else "survived"):
         prove(cast("Forks", tool), fatal("subject.py", SUBJECT)[0], [["test_it.py"]])
+
+
+@pytest.mark.requirement("framework:assembled")
+def test_the_table_counts_each_verdict_of_each_area() -> None:
+    places = ("a/b/x.py", "a/b/y.py", "a/z.py", "c.py")
+    played = [Mutant(place, 1, 0, 1, "1", "2", "1") for place in places]
+    verdicts = dict(zip(played, ("killed", "SURVIVED", "equivalent", "killed"), strict=True))
+    head, *rows = (line.split() for line in table(verdicts, ("a/", "a/b/")).splitlines())
+    assert head == ["area", "killed", "equivalent", "SURVIVED"]
+    assert rows == [
+        ["a/", "0", "1", "0"],
+        ["a/b/", "1", "0", "1"],
+        ["c.py", "1", "0", "0"],
+        ["all", "2", "1", "1"],
+    ]
 
 
 @pytest.mark.requirement("framework:assembled")

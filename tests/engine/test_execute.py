@@ -163,8 +163,14 @@ async def test_what_is_no_look_alike_stays_as_it_is(kit: Kit, text: str) -> None
 
 
 @pytest.mark.requirement("execute:gate")
-async def test_what_a_phase_does_not_allow_does_not_run(kit: Kit) -> None:
-    plan = kit.executor.plan(call("ping"), lambda key: f"{key} is not part of this phase")
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("ping", {}), ("murmur", {"text": "x"}), ("murmur", {"text": 1})]
+)
+async def test_what_a_phase_does_not_allow_does_not_run_nor_are_its_arguments_discussed(
+    kit: Kit, name: str, arguments: dict[str, object]
+) -> None:
+    gate = "{} is not part of this phase".format
+    plan = kit.executor.plan(call(name, arguments), gate)
     done = await kit.executor.run(plan, kit.conversation)
     assert "not part of this phase" in done.finished.text
 

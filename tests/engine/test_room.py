@@ -39,9 +39,12 @@ async def test_a_refusal_teaches_the_limit_and_the_turn_goes_on(kit: Kit) -> Non
     refusal = ContextExceeded("maximum context length is 2000 tokens", limit=2000)
     model = RawModel(*rounds(6), [refusal], [TextDelta("done")])  # pyright: ignore[reportArgumentType]
     talk = open_talk(kit, model)
+    talk.reminder.says = lambda _: "mind the gap"
     finished = await talk.session.run("go")
     assert (finished.reason, finished.answer) == ("finished", "done")
     assert total(model.seen[-1]) < total(model.seen[-2])
+    reminded = [m.text for m in model.seen[-1] if isinstance(m, ReminderMessage)]
+    assert "mind the gap" in reminded  # although what said it first was archived
 
 
 @pytest.mark.requirement("room:learns")

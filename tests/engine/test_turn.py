@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam_tui.core.agent.budget import Limits
+from sam_tui.core.agent.endings import TOLD
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.session import Session
 from sam_tui.core.errors import (
@@ -23,7 +24,14 @@ from sam_tui.core.errors import (
     ModelUnavailable,
     UsageError,
 )
-from sam_tui.core.events import Answered, ModelRetried, TextStreamed, TurnFinished, TurnStarted
+from sam_tui.core.events import (
+    Answered,
+    ModelRetried,
+    Noticed,
+    TextStreamed,
+    TurnFinished,
+    TurnStarted,
+)
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
@@ -206,6 +214,26 @@ async def test_tools_that_appeared_before_a_turn_are_told_in_its_first_request(k
     session = Session(engine, history, talk.model, limits=Limits(9))
     assert (await session.run("on")).answer == "two"
     assert ["mcp__late__ping" in told for told in talk.model.tools] == [False, True]
+    news = [e.text for e in kit.events.drain() if isinstance(e, Noticed)]
+    assert news == [TOLD["tools"]]
+    talk.model.answers.append([TextDelta("three")])
+    assert (await session.run("and on")).answer == "three"
+    assert not any(isinstance(event, Noticed) for event in kit.events.drain())
+
+
+@pytest.mark.requirement("execute:names")
+async def test_a_result_is_stored_under_its_operation_whatever_the_model_called_it(
+    kit: Kit,
+) -> None:
+    names = ("murmur", "voice.murmur", "voice")
+    arguments = {"operation": "murmur", "text": "x"}
+    talk = open_talk(
+        kit, RawModel(calls(*((name, arguments) for name in names)), [TextDelta("ok")])
+    )
+    await talk.session.run("go")
+    stored = [m for m in talk.session.messages if isinstance(m, ToolMessage)]
+    assert [(m.name, m.operation) for m in stored] == [(name, "voice.murmur") for name in names]
+    assert all(m.summary for m in stored)
 
 
 @pytest.mark.requirement("turn:cancel")

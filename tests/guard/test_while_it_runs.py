@@ -60,6 +60,20 @@ async def test_a_path_that_leads_elsewhere_by_now_is_refused_and_nobody_is_asked
     assert (decision.allowed, here.asked[0].operation) == (True, CHANGE)
 
 
+@pytest.mark.requirement("outside:asked")
+@pytest.mark.parametrize("kind", ["delete", "rename"])
+async def test_a_link_is_deleted_or_renamed_itself_and_the_question_names_it(
+    ward: Callable[..., Ward], kind: Any
+) -> None:
+    here = ward(answers=[Approval("once")])
+    link = here.folder / "out" / "link"
+    link.symlink_to(here.folder / "own" / "policy.toml")
+    to = f"{here.folder}/out/other" if kind == "rename" else ""
+    decision = await here.guard.decide_outside(MAKE, OutsideAccess(kind, str(link), to=to))
+    assert (decision.allowed, decision.targets[0]) == (True, str(link))
+    assert str(link) in here.asked[0].summary
+
+
 @pytest.mark.requirement("guard:hosts-scopes")
 async def test_a_yes_for_a_domain_covers_no_socket_whose_name_ends_like_it(
     ward: Callable[..., Ward],

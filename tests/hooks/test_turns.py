@@ -84,8 +84,9 @@ async def test_a_hook_hears_of_a_compaction_and_may_refuse_one_that_was_asked_fo
     assert planned.compacted.dropped
     said = place.told("told.json")
     assert (said["trigger"], said["custom_instructions"]) == ("manual", "keep the names")
-    with pytest.raises(UsageError, match="It is not summarised: not today"):
+    with pytest.raises(UsageError, match="It is not summarised: not today") as refusal:
         await session.planner.plan(None, WhatLeaves(instructions="refuse"))
+    assert refusal.value.hint.startswith("The hook: ")
 
 
 @pytest.mark.requirement("hooks:stop")

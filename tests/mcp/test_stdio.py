@@ -179,6 +179,8 @@ async def test_questions_in_a_pipe_that_ends_still_have_their_answers(place: Pla
         )
         assert server.process.stdin is not None
         server.process.stdin.close()
+        capabilities = (await server.answer(1))["result"]["capabilities"]
+        assert capabilities["resources"]["listChanged"] is True
         assert (await server.answer(2))["result"]["tools"]
         assert await asyncio.wait_for(server.process.wait(), SECONDS) == 0
 

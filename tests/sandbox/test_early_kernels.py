@@ -122,11 +122,11 @@ async def test_the_work_inside_goes_on(early: Sandbox, workspace: Path) -> None:
         git init -q r && cd r && echo x > x && git add x && mkdir d && git mv x d/x
         git -c user.name=a -c user.email=a@b commit -qm x && git log --oneline | wc -l
         sleep 60 & kill $!; wait $!; echo $?
-        sleep 60 | sleep 60 & kill %1; wait; echo ended
+        sleep 60 | sleep 60 & kill %1 && wait $!; echo $?
     """
     result = await attempt(early, workspace, f"set -m\n{script}")
     told = [line for line in result.output.splitlines() if not line.startswith("[")]
-    assert told == ["one", "on", "0", "1", "143", "ended"], result.output
+    assert told == ["one", "on", "0", "1", "143", "143"], result.output
 
 
 @pytest.mark.requirement("sandbox:early-kernels")

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ def house(tmp_path: Path, workspace: Path) -> Path:
         "workspace/deploy.key.pem",
         "other/.env",
         "other/.env.local",
+        "venv/.env",
         "other/letter.txt",
         "home/.bash_history",
         "home/.python_history",
@@ -105,6 +107,16 @@ async def test_a_question_for_a_secret_waits_and_the_answer_is_what_is_read(
     result = await run("cat .env; cp .env.example .env.new && echo made", box=box, ask=person)
     assert result.output.endswith("made\n")
     assert len(person.asked) == 1
+
+
+@pytest.mark.requirement("sandbox:reads")
+async def test_a_secret_within_a_toolchain_waits_for_the_person_as_well(
+    run: Run, house: Path, box: Sandbox
+) -> None:
+    person = Person(says=False)
+    result = await run(f"cat {house}/venv/pyvenv.cfg {house}/venv/.env", box=box, ask=person)
+    assert [(a.kind, a.path) for a in person.asked] == [("read", f"{house}/venv/.env")]
+    assert "home = /usr/bin" in result.output and "hunter2" not in result.output
 
 
 @pytest.mark.requirement("sandbox:reads-outside")
@@ -214,3 +226,20 @@ print("held")
 """
     ended = subprocess.run([*SCRIPT, code], capture_output=True, text=True, check=False)
     assert ended.stdout == "held\n", ended.stderr
+
+
+def open_files() -> list[str]:
+    """What the descriptors of this process lead to."""
+    return [os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+
+
+@pytest.mark.requirement("sandbox:reads")
+async def test_a_pipe_that_was_opened_without_waiting_stays_open_nowhere(
+    run: Run, workspace: Path
+) -> None:
+    pipe = workspace / "pipe"
+    os.mkfifo(pipe)
+    opening = "import os; os.close(os.open('pipe', os.O_RDONLY | os.O_NONBLOCK))"
+    with closing(Sandbox(live="thread")) as box:  # a supervisor whose descriptors can be seen
+        assert (await run(f'{INTERPRETER} -c "{opening}"', box=box)).exit_code == 0
+    assert str(pipe) not in open_files()

@@ -11,6 +11,7 @@ from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command
+from sam_tui.core.ports.processes.sandbox import HostTerms
 from sam_tui.core.ports.processes.terminals import CommandResult, Confinement
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -111,6 +112,23 @@ def test_a_profile_for_macos_names_folders_secrets_and_the_network(tmp_path: Pat
     assert text.count("(") == text.count(")") + 0
     assert "(deny network* (remote ip))" not in profile(Bounds(("/w",)), "on")
     assert seatbelt_command(Bounds(("/w",)), "on")[:2] == ("/usr/bin/sandbox-exec", "-p")
+
+
+@pytest.mark.requirement("sandbox:seatbelt")
+def test_a_profile_for_macos_reaches_of_a_list_of_hosts_the_servers_of_this_machine() -> None:
+    lists = (("localhost:8080", "127.0.0.1:9", "a.test:443"), ("localhost", "a.test"))
+    text = profile(Bounds(("/w",)), "hosts", HostTerms(lists))
+    network = [
+        line for line in text.splitlines() if "network" in line and "unix-socket" not in line
+    ]
+    assert network == [
+        "(deny network* (remote ip))",
+        "(deny network-bind (local ip))",
+        '(allow network-bind network-inbound (local ip "localhost:*"))',
+        '(allow network-outbound (remote ip "localhost:8080"))',
+        '(allow network-outbound (remote ip "localhost:9"))',
+    ]
+    assert "localhost" not in profile(Bounds(("/w",)), "off", HostTerms(lists))
 
 
 @pytest.mark.requirement("sandbox:seatbelt")

@@ -78,6 +78,14 @@ def compute():
 thread = threading.Thread(target=compute); thread.start(); went.wait()
 a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 over.set(); thread.join(); a.send(b"made"); print(other.recv(9), b.recv(9))""",
+    "a thread that had sent before, worked in the kernel, and waits": """
+one, other = socket.socketpair(); over = threading.Event(); went = threading.Event()
+def work():
+    with open("/dev/urandom", "rb", 0) as source:
+        one.sendmsg([b"early"]); went.set(); source.read(32_000_000); over.wait()
+thread = threading.Thread(target=work); thread.start(); went.wait()
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+over.set(); thread.join(); a.send(b"made"); print(other.recv(9), b.recv(9))""",
 }
 ANSWERS = {
     "pair": "b'one' b'two' True False",
@@ -88,6 +96,7 @@ ANSWERS = {
     "descriptors beside them": "b'take' b'in the note'\ndatagrams stay",
     "many messages in one call": "1 (5,) b'first'",
     "a busy thread that had sent before": "b'early' b'made'",
+    "a thread that had sent before, worked in the kernel, and waits": "b'early' b'made'",
 }
 
 ATTACKS = {

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sam_tui.adapters.workflows import open_workflows
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import UserMessage
+from sam_tui.sqlite import make_private, way_out
 from tests.fakes.databases import flushed
 from tests.fakes.preloaded import SCRIPT
 
@@ -290,3 +292,42 @@ def test_a_data_folder_that_cannot_be_one_is_explained(tmp_path: Path, name: str
     with pytest.raises(StorageError) as caught:
         open_storage(tmp_path / name)
     assert "--data-dir" in caught.value.hint
+
+
+@pytest.mark.requirement("headless:storage-errors")
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("attempt to write a readonly database", "--data-dir"),
+        ("unable to open database file", "--data-dir"),
+        ("database or disk is full", "Free some space"),
+        ("disk I/O error", "Free some space"),
+        ("database disk image is malformed", "Move it away"),
+    ],
+)
+def test_every_fault_of_a_database_has_its_way_out(tmp_path: Path, fault: str, words: str) -> None:
+    advice = way_out(sqlite3.OperationalError(fault), tmp_path / "sam.db")
+    assert words in advice and str(tmp_path) in advice
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.requirement("headless:storage-errors")
+def test_the_mode_of_a_file_that_belongs_to_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    modes: list[int] = []
+    for name, owner in (("own", os.geteuid()), ("theirs", 65534)):
+        file = tmp_path / name
+        file.touch(0o644)
+        os.chown(file, owner, -1)
+        make_private(file)
+        modes.append(stat.S_IMODE(file.stat().st_mode))
+    assert modes == [0o600, 0o644]
+
+
+@pytest.mark.requirement("storage:power-cut")
+def test_a_file_that_was_begun_and_has_no_table_yet_becomes_the_database(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "sam.db")) as begun:
+        begun.execute("PRAGMA journal_mode = WAL")
+    with closing(open_storage(tmp_path)) as storage:
+        storage.conversations.create(C, "/w")
+        storage.conversations.append(C, [UserMessage("first")])
+        assert storage.conversations.messages(C) == [UserMessage("first")]

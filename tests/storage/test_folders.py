@@ -48,6 +48,16 @@ def test_a_large_result_is_a_private_file_of_its_conversation(
 
 
 @pytest.mark.requirement("storage:conversation-folder")
+def test_a_result_of_64_kib_is_a_file_and_a_smaller_one_stands_in_the_database(
+    storage: Storage, folders: Path
+) -> None:
+    storage.conversations.create(A, "/ws")
+    for size in (65_535, 65_536):
+        storage.results.save(A, CallId(str(size)), "x" * size)
+    assert [file.stat().st_size for file in files(folders / "a")] == [65_536]
+
+
+@pytest.mark.requirement("storage:conversation-folder")
 @pytest.mark.parametrize("call", ["../../../escape", "/etc/hosts", "a/b", "\x00", "x" * 5000, ".."])
 def test_no_id_is_ever_a_path(storage: Storage, folders: Path, call: str) -> None:
     text = "x" * IN_A_FILE_FROM

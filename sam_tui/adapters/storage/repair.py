@@ -157,7 +157,6 @@ def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
             marks = ", ".join("?" * len(columns))
             with database.transaction() as connection:
                 connection.execute("PRAGMA defer_foreign_keys = ON")
-                connection.execute(f"DELETE FROM {table}")
                 whole = True
                 for row in _rows(old, table, columns):
                     if row is None:

@@ -126,7 +126,6 @@ class Turn:
         notetaker = engine.notetaker
         self._room = notetaker and notetaker.room(engine.room, history, self._spend)
         self._fold = Fold()
-        self._shown = StreamedText(self._tell)
         self._endings = Endings()
         self._size()
 
@@ -276,15 +275,15 @@ class Turn:
         return shorter or self._fixed < before
 
     async def _stream(self) -> tuple[AssistantMessage, bool]:
-        self._fold, self._shown = Fold(), StreamedText(self._tell)
+        self._fold, text = Fold(), StreamedText(self._tell)
         await self._make_room()
         meter, limits = Meter(self._engine.answers), self._engine.answers
         request = replace(self._requests.build(self._history.messages), limits=limits)
         recorder = self._engine.recorder
         recording = recorder and recorder.begin(self._conversation, self._model, request)
         stream = (recording or self._model).stream(request)
-        await receive(stream, (meter, self._fold, self._shown))
-        self._shown.end()
+        await receive(stream, (meter, self._fold, text))
+        text.end()
         message = self._fold.message(self._history.call_ids, self._engine.executor.registry.knows)
         meter.check(message)
         if message.calls or message.text.strip():

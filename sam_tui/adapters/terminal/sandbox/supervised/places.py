@@ -201,8 +201,6 @@ class WatchedPlaces:
 
     def root_of(self, real: str) -> str:
         """The watched folder that a real path is or lies in; empty for none."""
-        if not self._below or not f"{real}/".startswith(self._below):
-            return ""
         if f"{real}/".startswith(self._free):
             return ""
         for root, below in zip(self._roots, self._below, strict=True):
