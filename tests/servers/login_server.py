@@ -30,6 +30,10 @@ class LoginSite(ThreadingHTTPServer):
         """What the metadata say this is; empty for the truth."""
         self.challenged_scope = ""
         """The scope that a refused message asks for."""
+        self.call_scope = ""
+        """The scope that a call of a tool requires."""
+        self.scopes: dict[str, str] = {}
+        """What each access token was granted."""
         self.authorization = ""
         """Another server that they send a person to."""
         self.metadata: dict[str, Any] = {}
@@ -101,6 +105,8 @@ class LoginHandler(BaseHTTPRequestHandler):
                     return
                 token = site.token or f"access-token-{number}-a1B2c3D4e5F6"
                 site.valid = {token}
+                asked = form.get("scope") or (site.queries[-1:] or [{}])[0].get("scope", "")
+                site.scopes[token] = asked
                 site.refresh = f"refresh-token-{number}-a1B2c3D4e5F6"
                 self._send(200, {"access_token": token, "token_type": "Bearer",
                                  "expires_in": site.lasts, "refresh_token": site.refresh})  # fmt: skip
@@ -127,8 +133,15 @@ class LoginHandler(BaseHTTPRequestHandler):
             self._send(401, None, **challenge)
         elif "id" not in message:
             self._send(202, None)
+        elif message["method"] == "tools/call" and not self._reaches(token):
+            error = f'Bearer error="insufficient_scope", scope="{self.server.call_scope}"'
+            self._send(403, None, **{"WWW-Authenticate": error})
         else:
             self._send(200, {"jsonrpc": "2.0", "id": message["id"], **_answer(message)})
+
+    def _reaches(self, token: str) -> bool:
+        granted = self.server.scopes.get(token, "").split()
+        return set(self.server.call_scope.split()) <= set(granted)
 
     def _metadata(self) -> dict[str, Any]:
         base = self.server.base

@@ -53,3 +53,25 @@ async def test_three_answers_that_do_not_fit_decline_the_form() -> None:
 
     with pytest.raises(Declined):
         await fill("server", "How many?", {"properties": {"it": {"type": "integer"}}}, ask)
+
+
+@pytest.mark.requirement("servers:forms")
+async def test_what_is_wrong_with_an_answer_is_said_in_words_of_the_form() -> None:
+    wrong = {
+        ("integer", ""): "many' is not accepted: it is not a whole number",
+        ("number", ""): "it is not a number",
+        ("string", "email"): "it is not an email address",
+        ("string", "date"): "it is not a date (2026-12-31)",
+        ("string", "date-time"): "it is not a time with its zone",
+        ("string", "uri"): "it is not an address with a scheme",
+    }
+    for (kind, form), words in wrong.items():
+        asked: list[str] = []
+
+        async def ask(question: Question) -> str:
+            asked.append(question.context)  # noqa: B023
+            return "many" if len(asked) == 1 else "decline"  # noqa: B023
+
+        with pytest.raises(Declined):
+            await fill("server", "?", {"properties": {"it": {"type": kind, "format": form}}}, ask)
+        assert words in asked[1]

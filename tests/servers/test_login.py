@@ -119,6 +119,30 @@ async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgot
 
 
 @pytest.mark.requirement("servers:login")
+async def test_a_call_that_requires_more_scopes_names_the_login_that_asks_for_them(
+    house: House, site: LoginSite
+) -> None:
+    site.challenged_scope, site.call_scope = "read", "write"
+    house.user(web={"url": site.url})
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+    async with house.open() as sam:
+        assert await tools(sam) == [ECHO]
+        done = await sam.call(ECHO, word="hi")
+        assert "more scopes than this login has: sam-tui mcp login web" in done.finished.text
+    for browse in (None, follow):  # what the login has is good for all else
+        async with house.open(browse=browse) as sam:
+            assert await tools(sam) == [ECHO]
+    assert [query["scope"] for query in site.queries] == ["read", "read write"]
+    assert site.queries[1]["resource"] == site.url
+    for browse in (None, follow):  # and nobody is asked a second time
+        async with house.open(browse=browse) as sam:
+            assert await tools(sam) == [ECHO]
+            assert (await sam.call(ECHO, word="hi")).finished.ok
+    assert len(site.queries) == 2
+
+
+@pytest.mark.requirement("servers:login")
 @pytest.mark.parametrize("grant", ["authorization_code", "client_credentials"])
 async def test_the_scope_that_a_person_set_is_asked_for_and_no_other(
     house: House, site: LoginSite, grant: str

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -200,11 +201,9 @@ def _typed(field: Mapping[str, Any], text: str) -> Value:
     """Convert a typed answer to the type of its field. Raises ``ValueError`` naming what is wrong."""
     match field.get("type"):
         case "integer":
-            value: Value = int(text)
+            value: Value = _number_of(int, text, "a whole number")
         case "number":
-            value = float(text)
-            if not math.isfinite(value):
-                raise ValueError("it is not a number")
+            value = _number_of(float, text, "a number")
         case "array":
             value = _several(field, text)
         case _:
@@ -214,6 +213,14 @@ def _typed(field: Mapping[str, Any], text: str) -> Value:
     for fault in value_faults(value, checked, "it"):
         raise ValueError(fault)
     return value
+
+
+def _number_of(kind: type[int] | type[float], text: str, name: str) -> int | float:
+    """Raises ``ValueError`` for a text that is not a finite number of that kind."""
+    with suppress(ValueError, OverflowError):
+        if math.isfinite(value := kind(text)):
+            return value
+    raise ValueError(f"it is not {name}")
 
 
 def _several(field: Mapping[str, Any], text: str) -> list[str]:
@@ -236,20 +243,27 @@ def _is_uri(text: str) -> bool:
     return bool(parts.scheme and (parts.netloc or parts.path))
 
 
-_FORMATS: Mapping[str, Callable[[str], bool]] = {
-    "email": _is_address,
-    "uri": _is_uri,
-    "date": lambda text: bool(date.fromisoformat(text)),
-    "date-time": lambda text: datetime.fromisoformat(text).tzinfo is not None,
+_FORMATS: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "email": (_is_address, "an email address"),
+    "uri": (_is_uri, "an address with a scheme (https://…)"),
+    "date": (lambda text: bool(date.fromisoformat(text)), "a date (2026-12-31)"),
+    "date-time": (
+        lambda text: datetime.fromisoformat(text).tzinfo is not None,
+        "a time with its zone (2026-12-31T18:30:00Z)",
+    ),
 }
-"""By the name of a format, whether a text has it; ``ValueError`` says the same."""
+"""By the name of a format, whether a text has it (``ValueError``: it has not), and what it is called."""
 
 
 def _require_format(format_: object, text: str) -> None:
     """Raises ``ValueError`` for a text that is not of the named form."""
-    fits = _FORMATS.get(str(format_))
-    if fits is not None and not fits(text):
-        raise ValueError(f"it is no {format_}")
+    fits, name = _FORMATS.get(str(format_), (None, ""))
+    if fits is None:
+        return
+    with suppress(ValueError):
+        if fits(text):
+            return
+    raise ValueError(f"it is not {name}")
 
 
 def _number(value: object) -> bool:

@@ -9,10 +9,9 @@ import fcntl
 import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
-from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
@@ -23,7 +22,6 @@ from mcp.client.auth.extensions.client_credentials import (
 )
 from mcp.client.auth.oauth2 import OAuthContext
 from mcp.shared.auth import (
-    AuthorizationCodeResult,
     OAuthClientInformationFull,
     OAuthClientMetadata,
     OAuthMetadata,
@@ -32,28 +30,30 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, Field, ValidationError
 
 from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts
+from sam_tui.adapters.mcp_client.redirect import PATH, Callback, callback
+from sam_tui.adapters.mcp_client.scopes import WiderLogin, challenge_of, with_set_scope
 from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
 from sam_tui.core.local_files.cache import signature_of
 
-PATH = "/callback"
 MOST_BYTES = 200_000
-LOGIN_SECONDS = 300.0
-"""How long a person has for the page."""
 PageCheck = Callable[[str, OAuthContext], Awaitable[None]]
 """Raises ``OAuthFlowError`` for a page that no browser is to open."""
 _EARLY = 60.0
 """Seconds before its end from which a token is not used any more."""
 _NOWHERE = f"http://127.0.0.1{PATH}"
-_PAGE = "<!doctype html><meta charset=utf-8><title>sam-tui</title><p>{}</p>"
 
 
 class StoredLogin(BaseModel):
-    """What a file holds; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now."""
+    """What a file holds; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now.
+
+    ``challenge`` is what a call was refused with for want of scopes, for the next login.
+    """
 
     tokens: OAuthToken | None = None
     ends: float | None = None
     client: OAuthClientInformationFull | None = None
     server: OAuthMetadata | None = None
+    challenge: str = ""
     refusal: str = Field(default="", exclude=True)
 
 
@@ -79,6 +79,7 @@ class LoginFile:
 
     def __init__(self, settings: ServerSettings, logins: Logins) -> None:
         self._server = settings.name
+        self._scope = settings.oauth.scope
         self._path = logins.path(settings)
         self._folder = logins.folder
         self._learn, self._texts = logins.learn, logins.texts
@@ -112,6 +113,20 @@ class LoginFile:
     async def demand_login(self, *_: str) -> NoReturn:
         """Raises ``OAuthFlowError`` that says how to log in: nobody is asked amid other work."""
         raise OAuthFlowError(f"It requires a new login: {login_words(self._server)}")
+
+    async def demand_scopes(self, challenge: str) -> NoReturn:
+        """Store the challenge for the next login. Raises ``OAuthFlowError`` that says how to log in."""
+        descriptor = await asyncio.to_thread(self.lock)
+        try:
+            await self.reread()
+            if self.login.tokens is not None:
+                self.login.challenge = challenge
+                await self._write()
+        finally:
+            os.close(descriptor)
+        fixed = f"change “scope” ({self._scope}) of its entry, then " if self._scope else ""
+        words = f"It requires more scopes than this login has: {fixed}{login_words(self._server)}"
+        raise OAuthFlowError(words)
 
     def lock(self) -> int:
         """Wait for the lock on refreshing this login; closing the returned descriptor releases it."""
@@ -191,6 +206,8 @@ class SharedLogin(OAuthClientProvider):
                     os.close(descriptor)
                     descriptor = None
                 response = yield outgoing
+                if outgoing is request and (challenge := challenge_of(response)):
+                    await self._file.demand_scopes(challenge)
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
@@ -218,66 +235,6 @@ class SharedLogin(OAuthClientProvider):
         self._initialized, self.context.token_expiry_time = False, None
 
 
-class Callback:
-    """The loopback address to which the browser is redirected."""
-
-    def __init__(self, server: asyncio.Server, answers: "asyncio.Queue[str]") -> None:
-        self._server = server
-        self._answers = answers
-
-    @property
-    def url(self) -> str:
-        """The redirect URI for the authorization server."""
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{PATH}"
-
-    async def answer(self) -> AuthorizationCodeResult:
-        """The code and state of the redirect. Raises ``OAuthFlowError``."""
-        try:
-            async with asyncio.timeout(LOGIN_SECONDS):
-                query = parse_qs(await self._answers.get())
-        except TimeoutError:
-            raise OAuthFlowError("Nobody logged in in time") from None
-        values = {name: texts[0] for name, texts in query.items()}
-        if "code" not in values:
-            why = values.get("error_description") or values.get("error", "no code came back")
-            raise OAuthFlowError(f"The login was refused: {why}")
-        return AuthorizationCodeResult(
-            code=values["code"], state=values.get("state"), iss=values.get("iss")
-        )
-
-
-@asynccontextmanager
-async def callback(port: int) -> AsyncGenerator[Callback]:
-    """Listen on loopback, at ``port`` if it is free; requests of any other path are refused."""
-    answers: asyncio.Queue[str] = asyncio.Queue(8)
-
-    async def serve(reads: asyncio.StreamReader, writes: asyncio.StreamWriter) -> None:
-        with suppress(OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
-            async with asyncio.timeout(10):
-                head = await reads.readuntil(b"\r\n\r\n")
-                target = urlsplit(head.split(b" ", 2)[1].decode("ascii"))
-                ours = head.startswith(b"GET ") and target.path == PATH
-                words = "You can close this page." if ours else "Not found."
-                body = _PAGE.format(words).encode()
-                status = b"200 OK" if ours else b"404 Not Found"
-                writes.write(
-                    b"HTTP/1.1 %b\r\nContent-Type: text/html\r\nContent-Length: %d\r\n"
-                    b"Cache-Control: no-store\r\nConnection: close\r\n\r\n%b"
-                    % (status, len(body), body)
-                )
-                await writes.drain()
-                if ours and not answers.full():
-                    answers.put_nowait(target.query)
-        writes.close()
-
-    try:
-        server = await asyncio.start_server(serve, "127.0.0.1", port)
-    except OSError:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield Callback(server, answers)
-
-
 @asynccontextmanager
 async def authorized(
     settings: ServerSettings, logins: Logins, check_page: PageCheck
@@ -290,7 +247,7 @@ async def authorized(
     await file.reread()
 
     def serve(provider: OAuthClientProvider) -> OAuthClientProvider:
-        return file.serve(_with_set_scope(provider, settings.oauth.scope))
+        return file.serve(with_set_scope(provider, settings.oauth.scope))
 
     if settings.oauth.grant == "client_credentials":
         yield serve(_by_itself(settings, file))
@@ -347,7 +304,7 @@ def _by_a_person(
         await browser.check_page(url, provider.context)
         await asyncio.to_thread(browser.browse, url)
 
-    provider = OAuthClientProvider(
+    provider = WiderLogin(
         settings.url,
         _metadata(listening.url),
         file,
@@ -355,6 +312,7 @@ def _by_a_person(
         listening.answer,
         client_metadata_url=oauth.metadata_url or None,
     )
+    provider.challenge, file.login.challenge = file.login.challenge, ""
     return provider
 
 
@@ -367,22 +325,6 @@ def _registered(oauth: OAuthSettings, url: str) -> OAuthClientInformationFull:
         token_endpoint_auth_method="client_secret_basic" if oauth.client_secret else "none",
         issuer=oauth.issuer or None,
     )
-
-
-class _FixedScope(OAuthClientMetadata):
-    """Requests the scope that the person set; the SDK would take the server's instead."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name != "scope":
-            super().__setattr__(name, value)
-
-
-def _with_set_scope(provider: OAuthClientProvider, scope: str) -> OAuthClientProvider:
-    """The provider with a fixed scope; with an empty ``scope`` the SDK chooses."""
-    if scope:
-        metadata = provider.context.client_metadata.model_dump()
-        provider.context.client_metadata = _FixedScope.model_validate({**metadata, "scope": scope})
-    return provider
 
 
 def _metadata(url: str) -> OAuthClientMetadata:
