@@ -73,6 +73,7 @@ class Inquiries:
         self._patience = patience or None
         self._open: dict[InquiryId, tuple[Inquiry, asyncio.Future[Answer | None]]] = {}
         self._ahead: dict[InquiryId, Answer] = {}
+        self._left: set[InquiryId] = set()
 
     async def ask(
         self,
@@ -116,7 +117,9 @@ class Inquiries:
             raise
         finally:
             self._open.pop(inquiry.id, None)
-        return self._end(inquiry, _CLOSED[answer is None], answer, started)
+        closed = "unattended" if inquiry.id in self._left else _CLOSED[answer is None]
+        self._left.discard(inquiry.id)
+        return self._end(inquiry, closed, answer, started)
 
     async def _waited(
         self, inquiry: Inquiry, future: asyncio.Future[Answer | None]
@@ -149,6 +152,13 @@ class Inquiries:
         for inquiry, future in self._open.values():
             if inquiry.request is request and not future.done():
                 future.set_result(None)
+
+    def leave(self, inquiry: InquiryId) -> None:
+        """End an open question as ``unattended``: whoever was there cannot answer it."""
+        entry = self._open.get(inquiry)
+        if entry is not None and not entry[1].done():
+            self._left.add(inquiry)
+            entry[1].set_result(None)
 
     def pending(self) -> list[Inquiry]:
         """The open questions, oldest first."""

@@ -21,7 +21,12 @@ from mcp.server.mcpserver import MCPServer
 server = MCPServer("gate")
 @server.tool()
 def decide(tool_name: str, input: dict, tool_use_id: str) -> str:
-    allowed = input.get("filePath", "").endswith("yes.txt")
+    name = input.get("filePath", "")
+    if name.endswith("fails.txt"):
+        raise ValueError(name)
+    if name.endswith("mute.txt"):
+        return "perhaps"
+    allowed = name.endswith("yes.txt")
     if allowed:
         return json.dumps({"behavior": "allow", "updatedInput": input})
     return json.dumps({"behavior": "deny", "message": f"{tool_name}: not there"})
@@ -175,3 +180,24 @@ def test_a_tool_of_a_server_answers_approvals_and_nothing_of_the_run_is_kept(
     assert "file_operations: not there" in results[1]
     again = program.run("go", "--resume", ended.result["session_id"], "--model", model)
     assert (again.code, "There is no conversation" in again.err) == (2, True)
+
+
+@pytest.mark.requirement("headless:permission-tool")
+def test_a_permission_tool_that_fails_or_says_neither_leaves_the_run_blocked(
+    program: Program,
+) -> None:
+    (program.folder / "server.py").write_text(SERVER, encoding="utf-8")
+    server = {"command": sys.executable, "args": [str(program.folder / "server.py")]}
+    paths = [program.folder / name for name in ("fails.txt", "mute.txt", "yes.txt")]
+    steps = [call("file_operations", "create_file", filePath=str(p), content="x") for p in paths]
+    words = ("go", "--model", program.script({"calls": steps}, {"text": "Done."}), "--mcp-config")
+    tool = ("--permission-prompt-tool", "mcp__gate__decide", "--permission-mode", "ask")
+    ended = program.stream(*words, json.dumps({"mcpServers": {"gate": server}}), *tool)
+    assert (ended.code, [path.exists() for path in paths]) == (3, [False, False, True]), ended.out
+    assert ended.result["subtype"] == "error_blocked"
+    assert [d["rule"] for d in ended.result["permission_denials"]] == ["unattended"] * 2
+    said = [line["text"] for line in ended.of_kind("system") if line["subtype"] == "notice"]
+    asked = "mcp__gate__decide did not answer about file_operations.create_file: it"
+    assert [words.startswith(asked) for words in said] == [True, True], said
+    assert said[0].endswith("it failed: ERROR: Error executing tool decide")
+    assert said[1].endswith("it answered: perhaps")

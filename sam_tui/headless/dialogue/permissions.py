@@ -1,7 +1,8 @@
 """Approvals answered by a tool of an MCP server, or by the program on standard input.
 
 Both are asked as ``claude -p --permission-prompt-tool`` asks: the tool, its input and the call's id; the
-answer is ``{"behavior": "allow", "updatedInput": …}`` or ``{"behavior": "deny", "message": …}``.
+answer is ``{"behavior": "allow", "updatedInput": …}`` or ``{"behavior": "deny", "message": …}``. A question
+to which neither comes stays unanswered, so that the run counts as blocked.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, cast
 
-from sam_tui.core.events import Answered, InquiryOpened
+from sam_tui.core.events import Answered, InquiryOpened, Noticed
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
@@ -21,6 +22,11 @@ from sam_tui.headless.ledger import tool_input
 
 STDIO = "stdio"
 """The tool that is the program on standard input."""
+_LONGEST_REASON = 400
+
+
+class _NoAnswer(Exception):  # the tool failed, not the run
+    """Why a question has no answer."""
 
 
 class PermissionTool:
@@ -57,7 +63,7 @@ class PermissionTool:
     async def ask(
         self, runtime: Runtime, inquiry: Inquiry, question: Mapping[str, object]
     ) -> object:
-        """What the tool answers to a question."""
+        """What the tool answers to a question. Raises ``_NoAnswer``."""
         call = ToolCall(CallId(mint("call")), self.name, json.dumps(question))
         self._calls.add(call.id)
         try:
@@ -66,12 +72,13 @@ class PermissionTool:
             done = await runtime.executor.execute(call, beside_it)
         finally:
             self._calls.discard(call.id)
+        text = " ".join(done.finished.text.split())[:_LONGEST_REASON]
         if not done.finished.ok:
-            return {"behavior": "deny", "message": f"{self.name} failed: {done.finished.text}"}
+            raise _NoAnswer(f"it failed: {text}")
         try:
             return json.loads(done.finished.text)
         except (ValueError, RecursionError):
-            return None
+            raise _NoAnswer(f"it answered: {text}") from None
 
 
 @asynccontextmanager
@@ -115,12 +122,18 @@ async def _answer(
     assert isinstance(inquiry.request, ApprovalRequest)
     name, arguments = _described(inquiry.request, call)
     question = {"tool_name": name, "input": arguments, "tool_use_id": inquiry.call}
-    if tool.name == STDIO and messages is not None:
-        reason = {"decision_reason": inquiry.request.why}
-        answer: object = await messages.ask({"subtype": "can_use_tool", **question, **reason})
-    else:
-        answer = await tool.ask(runtime, inquiry, question)
-    runtime.inquiries.answer(inquiry.id, _approval(answer, arguments))
+    try:
+        if tool.name == STDIO and messages is not None:
+            reason = {"decision_reason": inquiry.request.why}
+            answer: object = await messages.ask({"subtype": "can_use_tool", **question, **reason})
+        else:
+            answer = await tool.ask(runtime, inquiry, question)
+        runtime.inquiries.answer(inquiry.id, _approval(answer, arguments))
+    except _NoAnswer as why:
+        words = f"{tool.name} did not answer about {inquiry.request.operation}: {why}"
+        if inquiry in runtime.inquiries.pending():
+            runtime.bus.publish(Noticed(inquiry.conversation, "warning", words))
+            runtime.inquiries.leave(inquiry.id)
 
 
 def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, dict[str, object]]:
@@ -133,12 +146,14 @@ def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, di
 
 
 def _approval(answer: object, arguments: dict[str, object]) -> Approval:
-    """An answer as an approval; anything but a plain yes refuses."""
+    """An answer as an approval; what is neither a yes nor a no is no answer. Raises ``_NoAnswer``."""
+    if answer is None:
+        raise _NoAnswer("the program on standard input is gone, or answered with an error")
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     if fields.get("behavior") == "deny":
         return Approval("deny", str(fields.get("message") or ""))
     if fields.get("behavior") != "allow":
-        return Approval("deny", "Nobody answered, or the answer could not be understood.")
+        raise _NoAnswer("its answer has no “behavior” that is “allow” or “deny”")
     if fields.get("updatedInput") not in (None, {}, arguments):
         changed = json.dumps(fields["updatedInput"])[:2000]
         return Approval("deny", f"Call it with this input, which would be allowed: {changed}")
