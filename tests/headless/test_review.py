@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from sam_tui.headless.findings import ChangeReview, as_junit, as_sarif, as_text, request_for
+from sam_tui.headless.replay.comparison import Deviation
+from sam_tui.headless.replay.comparison import as_junit as replay_as_junit
 from tests.fakes.openai_server import Reply, background
 from tests.fakes.programs import needs
 
@@ -31,6 +33,31 @@ FOUND: dict[str, Any] = {
         },
     ],
 }
+
+
+# The schema that Jenkins and pytest follow (junit-10.xsd): for each element the attributes that it must
+# have, those that it may have, and what may be in it.
+JUNIT = {
+    "testsuite": ("name tests failures errors", "time skipped timestamp", "testcase"),
+    "testcase": ("name", "classname time", "failure error skipped"),
+    "failure": ("", "type message", ""),
+}
+
+
+@pytest.mark.requirement("review:files", "replay:check")
+def test_junit_files_follow_the_common_schema() -> None:
+    review = ChangeReview.of(FOUND)
+    replayed = [("a", [Deviation("files", "x", HOSTILE)]), ("b", list[Deviation]())]
+    for text in (as_junit(review), as_junit(ChangeReview("", ())), replay_as_junit(replayed)):
+        suite = ElementTree.fromstring(text)
+        assert suite.tag == "testsuite"
+        assert int(suite.attrib["tests"]) == len(suite)
+        assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure"))
+        for element in suite.iter():
+            needed, possible, inner = (words.split() for words in JUNIT[element.tag])
+            assert set(needed) <= element.attrib.keys() <= {*needed, *possible}
+            assert {child.tag for child in element} <= set(inner)
+    assert 'message="1 difference"' in replay_as_junit(replayed)
 
 
 @pytest.mark.requirement("review:files")

@@ -128,6 +128,10 @@ def test_a_bundle_counts_once_its_bytes_are_trusted_and_is_held_in_the_assembled
         lines = bundles("add", str(bundles.source))[1].splitlines()
         assert "  0 files, 0 of them programs" not in lines and "b" not in lines
         bundles.write("hooks/hooks.json", events)
+    alone = bundles.source.parent / "alone"
+    (alone / "commands").mkdir(parents=True)
+    (alone / "commands/c.md").write_text("Say hello", encoding="utf-8")
+    assert "\n  1 file, no program\n" in bundles("add", str(alone))[1]
     with pytest.raises(ConfigurationError, match="Its digest is"):
         bundles("add", str(bundles.source), "--trust", "0" * 64)
     bundles.trust("add", str(bundles.source))

@@ -271,7 +271,9 @@ def _described(bundle: "Bundle", folder: "BundleFolder", content: "BundleContent
     yield from _running(folder)
     yield from (f"  left out {why}" for why in (*unread_of(content), *content.left_out))
     runs = sum(digest.startswith("x") for digest in bundle.files.values())
-    yield f"  {len(bundle.files)} files, {runs} of them programs"
+    alone = "1 file, a program" if runs else "1 file, no program"
+    many = f"{len(bundle.files)} files, {runs} of them programs"
+    yield f"  {alone if len(bundle.files) == 1 else many}"
 
 
 def _instructing(folder: "BundleFolder") -> Iterator[str]:
