@@ -188,12 +188,18 @@ class EditorSession:
     async def _introduced(self) -> None:
         parts = self.runtime.parts
         skills = parts.skills.listing().skills if parts.has_skills else ()
-        hint = schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint="words"))
+        offers = {skill.name: (skill.description, "words") for skill in skills}
+        for command in parts.definitions("commands").definitions:  # before a skill of that name
+            offers[command.name] = command.description, command.values.get("argument-hint", "words")
         commands = [
             schema.AvailableCommand(
-                name=skill.name, description=one_line(skill.description)[:200], input=hint
+                name=name,
+                description=one_line(about)[:200],
+                input=schema.AvailableCommandInput(
+                    schema.UnstructuredCommandInput(hint=one_line(hint)[:40])
+                ),
             )
-            for skill in skills
+            for name, (about, hint) in offers.items()
         ]
         await self._send(
             schema.AvailableCommandsUpdate(

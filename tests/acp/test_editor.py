@@ -72,6 +72,10 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Generator[Editor]:
     skill = folder / "cfg" / "skills" / "doors" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text(f"---\nname: doors\ndescription: Say {SECRET}.\n---\nOpen.\n", "utf-8")
+    command = folder / "cfg" / "commands" / "fix.md"
+    command.parent.mkdir()
+    head = f"---\ndescription: Mend {SECRET}.\nargument-hint: NUMBER\n---\n"
+    command.write_text(f"{head}Read issue $1.\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as environ, ExitStack() as stack:
         environ.setenv("SAM_TUI_CONFIG_DIR", str(folder / "cfg"))
         environ.setenv("DOOR_PASSWORD", SECRET)
@@ -93,13 +97,15 @@ def running(shared: Editor) -> Editor:
 
 
 @pytest.mark.requirement("acp:sessions", "framework:assembled")
-def test_a_session_offers_the_skills_and_tells_no_secret_of_them(running: Editor) -> None:
+def test_a_session_offers_skills_and_commands_and_tells_no_secret_of_them(running: Editor) -> None:
     session = running.open()
     while not (offers := of_kind(running.updates(session), "available_commands_update")):
         running.next()
-    (skill,) = offers[0]["availableCommands"]
-    assert skill["name"] == "doors"
+    skill, command = offers[0]["availableCommands"]
+    assert (skill["name"], command["name"]) == ("doors", "fix")
     assert "Say <secret:" in skill["description"] and SECRET not in skill["description"]
+    assert "Mend <secret:" in command["description"] and SECRET not in command["description"]
+    assert (skill["input"]["hint"], command["input"]["hint"]) == ("words", "NUMBER")
 
 
 @pytest.mark.requirement("acp:turns")
