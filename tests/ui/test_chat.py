@@ -292,9 +292,8 @@ async def test_a_model_is_used_by_its_name_and_the_picker_says_how(stage: Stage)
         assert note.display and "OPENAI_API_KEY" in str(note.content)
         await me.pilot.press(*"nothing such")
         await me.until(lambda: not options.option_count)
-        assert "Nothing matches." in str(note.content) and "/model provider/name" in str(
-            note.content
-        )
+        words = str(note.content)
+        assert "Nothing matches." in words and "/model provider/name" in words
         await me.pilot.press("escape")
         await me.send("/model scripted:/nowhere.json")
         await me.until(lambda: "The script /nowhere.json is not there" in me.transcript())
