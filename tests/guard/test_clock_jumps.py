@@ -33,7 +33,7 @@ WALL = {
     "adapters/code/journal.py": "a record's date",
     "adapters/fleet/database.py": "a record's date, as dbos writes it",
     "adapters/llm/failures.py": "a server named a moment, and not its own time",
-    "adapters/mcp_client/login.py": "a login ends though the machine starts anew; the server decides",
+    "adapters/mcp_client/logins/login.py": "a login ends though the machine starts anew",
     "adapters/policy/trust.py": "a record's date",
     "adapters/storage/__init__.py": "records' dates",
     "adapters/storage/conversation_catalog.py": "a record's date",

@@ -27,12 +27,21 @@ from mcp.shared.auth import (
     OAuthMetadata,
     OAuthToken,
 )
-from pydantic import AnyUrl, BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts
-from sam_tui.adapters.mcp_client.redirect import PATH, Callback, callback
-from sam_tui.adapters.mcp_client.scopes import WiderLogin, challenge_of, with_set_scope
-from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
+from sam_tui.adapters.mcp_client.logins.authorization import (
+    PATH,
+    Callback,
+    WiderLogin,
+    callback,
+    challenge_of,
+    client_metadata,
+    port_of,
+    registered,
+    with_set_scope,
+)
+from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.local_files.cache import signature_of
 
 MOST_BYTES = 200_000
@@ -252,11 +261,11 @@ async def authorized(
     if settings.oauth.grant == "client_credentials":
         yield serve(_by_itself(settings, file))
     elif (browse := logins.browse) is not None:
-        async with callback(_port(file.login.client)) as listening:
+        async with callback(port_of(file.login.client)) as listening:
             opened = _Browser(listening, check_page, browse)
             yield serve(_by_a_person(settings, file, opened))
     elif file.login.tokens is not None:
-        yield serve(SharedLogin(settings.url, _metadata(_NOWHERE), file))
+        yield serve(SharedLogin(settings.url, client_metadata(_NOWHERE), file))
     else:
         file.require_readable()
         yield None
@@ -296,7 +305,7 @@ def _by_a_person(
     """Authentication through a browser; a registration for another redirect URI is made anew."""
     oauth, client, listening = settings.oauth, file.login.client, browser.listening
     if oauth.client_id:
-        file.login.client = _registered(oauth, listening.url)
+        file.login.client = registered(oauth, listening.url)
     elif client is not None and listening.url not in map(str, client.redirect_uris or ()):
         file.login.client = None
 
@@ -306,7 +315,7 @@ def _by_a_person(
 
     provider = WiderLogin(
         settings.url,
-        _metadata(listening.url),
+        client_metadata(listening.url),
         file,
         redirect,
         listening.answer,
@@ -314,29 +323,3 @@ def _by_a_person(
     )
     provider.challenge, file.login.challenge = file.login.challenge, ""
     return provider
-
-
-def _registered(oauth: OAuthSettings, url: str) -> OAuthClientInformationFull:
-    """The registration that the settings give, for a client that the person registered by hand."""
-    return OAuthClientInformationFull(
-        client_id=oauth.client_id,
-        client_secret=oauth.client_secret or None,
-        redirect_uris=[AnyUrl(url)],
-        token_endpoint_auth_method="client_secret_basic" if oauth.client_secret else "none",
-        issuer=oauth.issuer or None,
-    )
-
-
-def _metadata(url: str) -> OAuthClientMetadata:
-    return OAuthClientMetadata(
-        client_name="sam-tui",
-        redirect_uris=[AnyUrl(url)],
-        grant_types=["authorization_code", "refresh_token"],
-        response_types=["code"],
-    )
-
-
-def _port(client: OAuthClientInformationFull | None) -> int:
-    """The port of a registration's redirect URI; 0 if any port will do."""
-    urls = client.redirect_uris or () if client is not None else ()
-    return next((url.port or 0 for url in urls), 0)
