@@ -2,17 +2,12 @@
 
 import json
 from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import MCPError
-from mcp.types import ElicitResult
 
-from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
-from sam_tui.core.clock import SystemClock
-from sam_tui.core.workflow.service import Workflows
 from tests.mcp.conftest import ERAS, Era, House, Person, Place, decides, replies, text_of
 from tests.mcp.midex_kit import (
     AGREED,
@@ -24,6 +19,7 @@ from tests.mcp.midex_kit import (
     advance,
     call,
     define,
+    driving,
     forge,
     read,
     sample,
@@ -41,18 +37,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[House, P
         define(place.workspace, name, text)
     with place.http("--profile", "all") as house:
         yield house, place.workspace
-
-
-@contextmanager
-def driving(workspace: Path, execution: str) -> Generator[Workflows]:
-    """Another program that drives an execution."""
-    store = open_workflows(workspace.parent / "data")
-    definitions = DefinitionFiles(str(workspace), str(workspace), vouches=lambda _name, _data: True)
-    driver = Workflows(store, definitions, SystemClock())
-    with driver.claims.hold(execution) as mine:
-        assert mine
-        yield driver
-    store.close()
 
 
 @pytest.mark.requirement("mcp:midex-drives")
@@ -318,35 +302,6 @@ async def test_a_tool_step_that_another_runs_or_that_was_cut_off_is_not_run_agai
         assert (asked["workflow_state"], asked["outcome"]) == ("paused", "asked")
         assert asked["question"]["choices"] == ["retry", "accept", "abort"]
     assert not (workspace / "cut-off.txt").exists()
-
-
-@pytest.mark.requirement("mcp:midex-person")
-@pytest.mark.parametrize("era", ERAS)
-async def test_what_follows_a_cut_off_step_is_decided_by_the_person_at_the_client(
-    shared: tuple[House, Path], era: Era
-) -> None:
-    place = f"asked-{era}.txt"
-    person = Person([replies("later"), ElicitResult(action="decline"), replies(" RETRY ")])
-    async with shared[0].client(era=era, person=person) as client:
-        begun = await start(client, "host", params={"target": place})
-        execution = begun["execution_id"]
-        with driving(shared[1], execution) as driver:
-            assert driver.claims.begin_call(execution, "write") is None
-        assert (await advance(client, begun["new_token"]))["outcome"] == "asked"
-        resume = {"execution_id": execution}
-        wrong = await call(client, "workflow.resume", word="retry", **resume)
-        silent = await client.call_tool("workflow.resume", resume)
-        assert (await read(client, f"workflow_status/{execution}"))["state"] == "paused"
-        retried = await call(client, "workflow.resume", **resume)
-        assert retried["step_name"] == "write"
-    offered = ["retry", "accept", "abort"]
-    assert (wrong["code"], wrong["details"]) == ("choice_invalid", {"choices": offered})
-    assert "'later' is none of: retry, accept, abort." in wrong["error"]
-    assert silent.is_error and text_of(silent) == "The person did not answer the question."
-    for form in person.asked:
-        options = [o["const"] for o in form.requested_schema["properties"]["answer"]["oneOf"]]
-        assert options == offered
-    assert not (shared[1] / place).exists()
 
 
 @pytest.mark.requirement("mcp:midex-gate", "mcp:told-once")
