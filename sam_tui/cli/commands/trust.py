@@ -65,12 +65,16 @@ def _revoke(trust: "FileTrust", path: str) -> int:
 
 
 def _trust(trust: "FileTrust", root: str) -> int:
-    """Trust a folder, naming what is believed from now on and what changed since it last was."""
-    for item in trust.believed(root, deep=True):
+    """Trust a folder, naming what is believed from now on and what changed since it last was.
+
+    What is named and what is trusted come from one read, so nothing joins in between.
+    """
+    read, changes = trust.inspect(root), trust.changes(root)
+    trust.trust(root, read)
+    for item in read.believed:
         click.echo(terminal_safe(f"trusted: {item.name} ({item.meaning})"), err=True)
-    for change in trust.changes(root):
+    for change in changes:
         click.echo(terminal_safe(change), err=True)
-    trust.trust(root)
     click.echo(terminal_safe(f"{root} is trusted as it is now."), err=True)
     return 0
 
