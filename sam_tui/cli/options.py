@@ -174,7 +174,7 @@ _CONVERSATION = (
         "--fork", "--fork-session", "fork", is_flag=True, help="Continue in a copy of it."
     ),
     click.option(
-        "--take-over", is_flag=True, help="Continue it while another program has it open."
+        "--take-over", is_flag=True, help="Continue it even if another program has it open."
     ),
 )
 _RUN = (

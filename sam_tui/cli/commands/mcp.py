@@ -77,7 +77,7 @@ for _command in SERVER_COMMANDS:
 )
 @server_options
 def serve_command(**values: object) -> int:
-    """Serve MCP clients until they disconnect or a signal arrives.
+    """Serve MCP clients until the client disconnects (stdio) or a signal arrives.
 
     Standard output carries nothing but the protocol. With http a client sends the token from the file
     mcp-token of the data folder as “Authorization: Bearer …”.
