@@ -15,6 +15,7 @@ from sam_tui.ui.actions import ACTIONS, palette_actions
 from sam_tui.ui.app import SamApp
 from sam_tui.ui.screens.dialogs import HelpScreen, Picker
 from sam_tui.ui.screens.failure import FailureScreen
+from sam_tui.ui.slash import nearest
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Stage, app_over, build_stage, driven
 
@@ -248,6 +249,7 @@ async def test_an_unknown_command_is_not_sent_and_can_be_mended(
         await me.send("/modle x")
         assert me.app.chat.prompt.area.text == "/modle x"
         assert not me.bench.turns.running and model.seen == []
+        assert nearest("modle") == ["mode", "model"] and nearest("xyzzy") == []
 
 
 @pytest.mark.requirement("ui:mode")
