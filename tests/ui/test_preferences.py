@@ -63,6 +63,12 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         await me.send("/theme forest")
         await me.until(lambda: app.theme == "forest")
         assert preferences.settings.text("screen.theme") == "forest"
+        await me.pilot.press("f9")
+        await me.until(lambda: isinstance(app.screen, ThemePicker))
+        await me.pilot.press("down")
+        await me.until(lambda: app.theme == "paper")
+        await me.pilot.press("escape")
+        await me.until(lambda: app.screen is app.chat and app.theme == "forest")
         assert path.read_text() == KEYS + '\n[screen]\ntheme = "forest"\n'
         app.post_message(GroundTold(light=True))
         await me.pilot.press("f1")

@@ -34,6 +34,7 @@ class ThemePicker(Picker):
             "choose a theme", load, empty="", keys="Enter chooses · Esc changes nothing"
         )
         self._names = names
+        self._first = names.index(current)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Use the marked look at once."""
