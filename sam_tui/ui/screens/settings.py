@@ -113,7 +113,7 @@ class SettingsScreen(Dialog):
     def _about(self) -> str:
         setting = self._marked
         if setting is None:
-            return "Nothing fits."
+            return "Nothing matches."
         more = f" Variable {setting.env}." if setting.env else ""
         origin = str(self._settings.settings.origin(setting.key))
         source = f" Set by {origin}." if origin != "default" else ""
