@@ -170,9 +170,7 @@ _CONVERSATION = (
         flag_value=CHOOSE,
         help="Continue this conversation; without ID, choose one.",
     ),
-    click.option(
-        "--fork", "--fork-session", "fork", is_flag=True, help="Continue in a copy of it."
-    ),
+    click.option("--fork", "--fork-session", "fork", is_flag=True, help="Continue in a copy."),
     click.option(
         "--take-over", is_flag=True, help="Continue it while another program has it open."
     ),

@@ -71,7 +71,7 @@ def _odd(text: str) -> tuple[str, ...]:
     """A warning about input that is no text."""
     if "\0" not in text and "\ufffd" not in text:
         return ()
-    return ("Standard input is not valid UTF-8: the model reads “�” in place of invalid bytes.",)
+    return ("Standard input is not valid UTF-8: the model reads U+FFFD in place of invalid bytes.",)
 
 
 def _worded(text: str) -> str:

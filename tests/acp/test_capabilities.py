@@ -1,12 +1,13 @@
 """What an editor is told at the beginning that it may use."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.acp.conftest import editor_over
 
-ADVERTISED = {
+ADVERTISED: dict[str, Any] = {
     "loadSession": True,
     "mcpCapabilities": {"http": True, "sse": False},
     "promptCapabilities": {"audio": False, "embeddedContext": True, "image": True},

@@ -162,7 +162,7 @@ async def test_a_planned_compaction_is_looked_at_done_and_undone(kit: Kit) -> No
         assert "we use SQLite" in words and "summarised" in words and "keep the names" not in words
         assert "keep the names" in model.quoted[-1].system
         planner.apply(planned)
-        with pytest.raises(UsageError, match="went on"):
+        with pytest.raises(UsageError, match="continued in the meantime"):
             planner.apply(planned)
         users = [m.text for m in session.messages if isinstance(m, UserMessage)]
         assert absent not in users and "the third prompt" in users

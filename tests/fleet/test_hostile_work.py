@@ -76,7 +76,7 @@ def test_a_worker_runs_nothing_that_is_not_sealed_or_asks_for_more(hangar: Hanga
             "f1.replayed": "another id",
             "f1.model": "does not let tasks use",
             "f1.clone": "does not clone",
-            "f1.unknown": "not of the form",
+            "f1.unknown": "wrong form",
         }
         results = ResultsQueue(database)
         until(
@@ -155,7 +155,7 @@ def test_all_faults_of_a_task_file_are_told_with_their_lines(tmp_path: Path) -> 
         "{": "line 1",
         '{"prompt": ""}': "line 2: prompt",
         '{"prompt": "a", "id": "../up"}': "line 3: id",
-        '{"prompt": "a", "id": "b"}\n{"prompt": "a", "id": "b"}': "line 5: the id b is there twice",
+        '{"prompt": "a", "id": "b"}\n{"prompt": "a", "id": "b"}': "line 5: the id b appears twice",
         '{"prompt": "a", "model": "--add-dir=/"}': "line 6: model",
         '{"prompt": "a", "shell": "x"}': "line 7: shell",
         '{"prompt": "a", "mode": "god"}': "line 8: mode",
@@ -187,7 +187,7 @@ def test_all_faults_of_a_task_file_are_told_with_their_lines(tmp_path: Path) -> 
 def test_a_commit_travels_and_what_a_task_left_there_runs_nothing(hangar: Hangar) -> None:
     (hangar.workspace / "uncommitted.txt").write_text("stays here")
     bundle, commit = head_bundle(str(hangar.workspace))
-    with pytest.raises(WorkspaceTravel, match="does not hold"):
+    with pytest.raises(WorkspaceTravel, match="does not contain"):
         (hangar.folder / "other").mkdir()
         open_bundle(bundle, "refs/heads/task", hangar.folder / "other")
     (hangar.folder / "task").mkdir()

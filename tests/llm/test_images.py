@@ -78,7 +78,7 @@ async def test_images_of_prompts_and_calls_are_shown_to_a_model_that_takes_them(
     blind = Blind()
     blind.answers += [read, DONE]
     session.model = blind
-    with pytest.raises(UsageError, match="raw takes no images"):
+    with pytest.raises(UsageError, match="raw does not accept images"):
         await session.run("x", images=[Image("b.png", "image/png", "AAAA")])
     await session.run("See @a.png")
     told = [m.text for m in blind.seen[-1] if isinstance(m, ReminderMessage)]
@@ -103,7 +103,7 @@ def test_the_command_line_takes_images_and_a_dropped_file_is_one(
         monkeypatch.setenv(variable, "x")
     for model in ("openai/o3-mini", "deepseek/deepseek-v4-pro"):  # nothing is sent to anybody
         assert main([*words[:4], model, "--image", str(picture), "look"]) == 2
-        assert f"{model} takes no images" in capfd.readouterr().err
+        assert f"{model} does not accept images" in capfd.readouterr().err
     dropped = str(picture)
     for text in (
         f"'{dropped}'",

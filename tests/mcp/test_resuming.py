@@ -142,7 +142,7 @@ def test_what_is_not_kept_is_refused_and_an_ended_session_keeps_nothing(house: H
     for unknown in ("999999", "none", "-1", "9" * 40):
         connection, response = session.open("GET", Last_Event_ID=unknown)
         with closing(connection):
-            assert (response.status, "no longer kept" in response.read().decode()) == (400, True)
+            assert (response.status, "no longer stored" in response.read().decode()) == (400, True)
     mine = {"Mcp-Session-Id": session.id}
     assert knock(house, b"", mine, method="DELETE")[0] == 200
     assert knock(house, b"", {**mine, "Last-Event-ID": "1"}, method="GET")[0] == 404

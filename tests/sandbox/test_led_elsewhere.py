@@ -73,3 +73,19 @@ async def test_no_file_lends_the_rights_of_its_owner_without_a_yes_and_folders_m
     agreeing = Person(says=True)
     await run("touch s; chmod 4755 s", ask=agreeing)
     assert ((workspace / "s").stat().st_mode & 0o7777, len(agreeing.asked)) == (0o4755, 1)
+
+
+@pytest.mark.requirement("sandbox:places")
+async def test_a_folder_whose_link_becomes_a_place_is_moved_with_it_after_a_yes(
+    run: Run, repository: Path
+) -> None:
+    person = Person(says=True)
+    planted = (
+        "echo evil > e; mkdir h; ln -s ../../e h/pre-commit; rm -r .git/hooks; mv h .git/hooks"
+    )
+    result = await run(f"{planted}; readlink .git/hooks/pre-commit", ask=person)
+    assert (result.output, result.refused) == ("../../e\n", ())
+    asked = [(a.kind, a.to, a.change and a.change.why) for a in person.asked]
+    hooks = str(repository / ".git/hooks")
+    why = f"programs search {hooks}/pre-commit for what they start"
+    assert asked == [("rename", hooks, why)]

@@ -304,22 +304,6 @@ async def test_what_the_person_agrees_to_is_placed_exactly_and_other_content_ask
     assert (repository / hook).stat().st_mode & 0o111
 
 
-@pytest.mark.requirement("sandbox:places")
-async def test_a_folder_whose_link_becomes_a_place_is_moved_with_it_after_a_yes(
-    run: Run, repository: Path
-) -> None:
-    person = Person(says=True)
-    planted = (
-        "echo evil > e; mkdir h; ln -s ../../e h/pre-commit; rm -r .git/hooks; mv h .git/hooks"
-    )
-    result = await run(f"{planted}; readlink .git/hooks/pre-commit", ask=person)
-    assert (result.output, result.refused) == ("../../e\n", ())
-    asked = [(a.kind, a.to, a.change and a.change.why) for a in person.asked]
-    hooks = str(repository / ".git/hooks")
-    why = f"{hooks}/pre-commit is where programs look for what they start"
-    assert asked == [("rename", hooks, why)]
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 @pytest.mark.requirement("sandbox:places")
 def test_places_hold_for_a_normal_user_as_well(short_path: Path) -> None:

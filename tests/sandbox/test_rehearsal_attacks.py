@@ -218,7 +218,7 @@ async def test_what_is_still_being_written_is_not_committed(
 def test_a_workspace_with_secrets_in_it_is_not_copied(project: Path) -> None:
     sandbox = Sandbox(secrets=(str(project / ".ssh"),))
     try:
-        with pytest.raises(ToolError, match=r"\.ssh lies in the workspace"):
+        with pytest.raises(ToolError, match=r"\.ssh is in the workspace"):
             BranchRehearsals(ShellCommands(sandbox), sandbox).open(str(project))
     finally:
         sandbox.close()

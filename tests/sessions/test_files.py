@@ -322,7 +322,7 @@ def test_what_is_whole_in_a_damaged_database_is_restored(sam: Sam, data: Path) -
         storage.conversations.append(many, texts)
         storage.database.query("PRAGMA wal_checkpoint(TRUNCATE)")
         page = storage.database.query("PRAGMA page_size")[0][0]
-    assert "whole" in sam("sessions", "repair")[1]
+    assert "intact" in sam("sessions", "repair")[1]
 
     file = data / "sam.db"
     content = bytearray(file.read_bytes())
@@ -342,4 +342,4 @@ def test_what_is_whole_in_a_damaged_database_is_restored(sam: Sam, data: Path) -
     numbers = {int(text.split()[1]) for text in texts if text.startswith("Number")}
     assert {0, 299} <= numbers
     assert len(numbers) > 250
-    assert "whole" in sam("sessions", "repair")[1]
+    assert "intact" in sam("sessions", "repair")[1]

@@ -66,7 +66,7 @@ def test_a_file_as_others_write_them_is_read(front: str, description: str) -> No
         (f"---\nname: {'a' * 65}\ndescription: d\n---\nx", "needs a name"),
         ("---\nname: a\n---\nx", "needs a description"),
         (f"---\nname: a\ndescription: {'d' * 1025}\n---\nx", "needs a description"),
-        ("---\nname: a\ndescription: d\n---\n \n", "says nothing"),
+        ("---\nname: a\ndescription: d\n---\n \n", "has no text"),
         ("---\nname: a\nwhat is this\n---\nx", "without a key"),
     ],
 )
@@ -140,7 +140,7 @@ async def test_broken_skills_and_second_ones_of_a_name_are_problems(place: Place
     assert [(s.name, s.text) for s in listing.skills] == [("twice", "Mine.")]
     assert [p.reason for p in listing.problems] == [
         "does not begin with ---",
-        "twice is there already",
+        "twice exists already",
     ]
 
 

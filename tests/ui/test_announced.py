@@ -93,7 +93,7 @@ async def test_three_writes_are_counted_named_listed_and_allowed_at_once(
         await me.until(lambda: whole in "".join(words(panel).split()))
         await me.pilot.press("a", "c", *"mind", "enter", "1")
         await me.until(lambda: "you say mind" in words(panel))
-        await me.until(lambda: "Not all of them are in view" in str(panel.border_subtitle))
+        await me.until(lambda: "You have not seen all of them yet" in str(panel.border_subtitle))
         assert not (stage.workspace / "new").exists()
         await allow_all(me)
         await me.until(lambda: "all seen" in me.transcript())

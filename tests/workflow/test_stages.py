@@ -85,7 +85,7 @@ FAULTS: list[tuple[object, str]] = [
     ([[sub("a", text="so @{outputs.a.text}!")]], "stages[0][0]: @{outputs.a.text}: 'a' is not before it"),
     ([[sub("a", text="@{outputs.z.result_data}")]],
      "stages[0][0]: @{outputs.z.result_data}: there is no step 'z'"),
-    ([[sub("a", text="@{outputs}")]], "stages[0][0]: @{outputs} is no reference"),
+    ([[sub("a", text="@{outputs}")]], "stages[0][0]: @{outputs} is not a reference"),
     ([[sub("a")], [sub("b", deep=[{"x": "@{outputs.c.text}"}])], [sub("c")]],
      "stages[1][0]: @{outputs.c.text}: 'c'"),
 ]  # fmt: skip
