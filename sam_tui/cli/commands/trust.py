@@ -36,9 +36,7 @@ def trust_command(
     from sam_tui.core.authorization.paths.containment import Workspace
 
     if sum(map(bool, (listed, show, revoke))) > 1 or (listed and folder):
-        raise UsageError(
-            "--list takes no other option, and --show cannot be combined with --revoke."
-        )
+        raise UsageError("Use one of --list, --show and --revoke; --list takes no folder.")
     if as_json and not (listed or show):
         raise UsageError("--json needs --list or --show.")
     trust = FileTrust(AppFolders.of(os.environ, data_folder()).config_dir)

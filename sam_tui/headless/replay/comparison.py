@@ -134,11 +134,15 @@ def as_text(name: str, deviations: Sequence[Deviation]) -> str:
     """What is not as it was, for people: - is then, + is now."""
     if not deviations:
         return f"{name}: as recorded"
-    lines = [f"{name}: {len(deviations)} differences"]
+    lines = [f"{name}: {_counted(deviations)}"]
     for deviation in deviations:
         lines.append(f"  {deviation.where}: {deviation.words}")
         lines += [f"    {line}" for line in deviation.lines]
     return "\n".join(lines)
+
+
+def _counted(deviations: Sequence[Deviation]) -> str:
+    return "1 difference" if len(deviations) == 1 else f"{len(deviations)} differences"
 
 
 def as_junit(played: Sequence[tuple[str, Sequence[Deviation]]]) -> str:
@@ -153,7 +157,7 @@ def as_junit(played: Sequence[tuple[str, Sequence[Deviation]]]) -> str:
                 cases.append(f"{head}/>")
                 continue
             failures += 1
-            message = xml_attribute(f"{len(chosen)} differences")
+            message = xml_attribute(_counted(chosen))
             words = xml_text(as_text(name, chosen))
             failure = f'<failure type="difference" message={message}>{words}</failure>'
             cases.append(f"{head}>{failure}</testcase>")

@@ -153,7 +153,7 @@ class ReviewScreen(Dialog):
         self._changes = sorted(changes, key=lambda change: not self._parts[change.path])
         if len(changes) == 1:
             self._marks.opened.add(changes[0].path)
-        empty = "" if changes else "Calls of this conversation have changed no file."
+        empty = "" if changes else "Calls of this conversation left no file changed."
         beyond = "\n".join(f"not shown: {words}" for words in (plan.beyond if plan else ()))
         self._say(note or empty or beyond)
         self._fill()

@@ -215,13 +215,11 @@ TOUR = (
     "@ names a file, / a command, ! runs a command of yours. F1 lists all keys and commands, Ctrl+P "
     "searches them.",
     "The agent reads and edits in this folder as the mode allows (Shift+Tab changes it). Its "
-    "commands run in a sandbox. It asks you here before anything else.",
+    "commands run in a sandbox. For anything else it asks you here first.",
     "F2 shows todos and terminals. /undo reverts a change, /rewind returns to a message, "
     "/audit shows every decision.",
-    (
-        "/model chooses the model, /key stores a provider's key, /theme sets the theme, /settings "
-        "everything else."
-    ),
+    "/model chooses the model, /key stores a provider's key, /theme sets the theme, /settings "
+    "everything else.",
 )
 """What is said of the workbench, in steps."""
 
