@@ -89,7 +89,7 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> RunOutcome:
             "error_blocked",
             finished.answer,
             "Blocked",
-            f"Nobody could answer {what}, so it counted as refused.\n"
+            f"Nobody could answer {what}, which counts as refused.\n"
             "Answer with --answers FILE, choose a --permission-mode, or allow more with "
             "--add-dir.",
             finished.ending,

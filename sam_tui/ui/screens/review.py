@@ -126,6 +126,8 @@ class ReviewScreen(Dialog):
         """What is no text, such as what a test run leaves, comes last."""
         self._rows: list[ReviewRow] = []
         self._armed: tuple[str, int | None] | None = None
+        self._subject: ReviewRow | None = None
+        """The line that is commented on: other rows may come on show meanwhile."""
         self._list = ChoiceList(id="choices")
         self._note = Static("Looking…", markup=False, classes="note")
         self._comment = LineInput(
@@ -300,6 +302,7 @@ class ReviewScreen(Dialog):
             return
         key = (row.change.path, row.line.number, row.line.text)
         self._comment.value = self._marks.comments.get(key, "")
+        self._subject = row
         self._comment.display = True
         self.set_focus(self._comment)
 
@@ -315,7 +318,7 @@ class ReviewScreen(Dialog):
         return None
 
     def _commented(self, words: str) -> None:
-        row = self._row
+        row = self._subject
         if row is not None and row.line is not None:
             key = (row.change.path, row.line.number, row.line.text)
             self._marks.comments.pop(key, None)

@@ -34,6 +34,7 @@ class ThemePicker(Picker):
             "choose a theme", load, empty="", keys="Enter chooses · Esc changes nothing"
         )
         self._names = names
+        self._first = names.index(current)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Use the marked look at once."""
@@ -112,7 +113,7 @@ class SettingsScreen(Dialog):
     def _about(self) -> str:
         setting = self._marked
         if setting is None:
-            return "Nothing fits."
+            return "Nothing matches."
         more = f" Variable {setting.env}." if setting.env else ""
         origin = str(self._settings.settings.origin(setting.key))
         source = f" Set by {origin}." if origin != "default" else ""
