@@ -361,6 +361,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "telemetry:export": Requirement("Turns, calls and decisions go as traces and metrics to the collector that the person names, without prompts, arguments or paths; nothing is sent to anybody without one.", "issue 18.6"),
     "headless:schema": Requirement("The JSON Schema of all lines of stream-json is printed by the program, published and current.", "issue 18.4"),
     "headless:signals": Requirement("SIGINT ends with 130 and SIGTERM with 143, the result is still told, and the running tool is ended.", "peers 3.8"),
+    "headless:silence": Requirement("A headless run reports a model that says nothing for half a minute, and how to end it.", "issue 16.5"),
     "headless:stdin": Requirement("Standard input is the prompt for - or without a prompt, and is attached when it speaks beside one.", "peers 3.8 rule 2"),
     "headless:stdin-cap": Requirement("Ten megabytes of standard input are read, more is refused.", "peers 3.8 rule 2"),
     "headless:stdin-never-hangs": Requirement("An open pipe that says nothing does not hold a run with a prompt; a warning is told.", "peers 3.8 rule 2"),

@@ -36,7 +36,7 @@ from sam_tui.core.todos.item import one_line
 
 MODES: Final[dict[PermissionMode, str]] = {
     "ask": "Edits in the workspace and commands in the sandbox run; the guard asks about "
-    "everything else.",
+    "accesses outside.",
     "ask-all": "The guard asks about every edit and every command that does more than read.",
     "accept-edits": "Edits are made without a question.",
     "plan": "Nothing is changed: the agent reads and plans.",

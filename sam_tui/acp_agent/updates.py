@@ -141,6 +141,8 @@ class SessionUpdates:
     def of(self, event: events.Event) -> Iterator[Update]:
         """The updates for an event."""
         match event:
+            case events.TextStreamed(text=""):
+                return
             case (
                 events.TextStreamed()
                 | events.ReasoningStreamed()

@@ -12,6 +12,8 @@ from datetime import datetime
 from sam_tui.core.errors import UsageError
 
 _SECONDS = 120.0
+_MERGED = re.compile(r"^ \d+ files? changed.*", re.MULTILINE)
+"""In what git says of a merge, in front of files that it made or deleted."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PREFIX = "sam/"
 """What the branches begin with."""
@@ -122,7 +124,8 @@ class Worktrees:
             self._git(standing.path, "commit", "--quiet", "-m", message)
         output = self._merged(name, standing.path)
         self._remove(name, standing.path)
-        return output.splitlines()[-1] if output else ""
+        counts = _MERGED.findall(output)
+        return (counts or output.splitlines() or [""])[-1].strip()
 
     def _merged(self, name: str, path: str) -> str:
         """What git says of the merge; one that conflicts is taken back."""

@@ -172,7 +172,7 @@ _CONVERSATION = (
     ),
     click.option("--fork", "--fork-session", "fork", is_flag=True, help="Continue in a copy."),
     click.option(
-        "--take-over", is_flag=True, help="Continue it while another program has it open."
+        "--take-over", is_flag=True, help="Continue it even if another program has it open."
     ),
 )
 _RUN = (
@@ -191,7 +191,7 @@ _RUN = (
     option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
     option("--inquiries-fd", type=click.IntRange(min=3), hidden=True),
     option("--include-partial-messages", is_flag=True, help="Print pieces as they arrive."),
-    option("--goal", metavar="COMMAND", help="Continue until this passes."),
+    option("--goal", metavar="COMMAND", help="Continue until this command passes."),
     option("--goal-turns", type=click.IntRange(min=1), default=10, help="Most turns for it (10)."),
     option("--image", "images", multiple=True, metavar="FILE", help="An image for the model."),
     option("--include-hook-events", is_flag=True, help="Print hook events too."),

@@ -47,7 +47,7 @@ class RequestSent:
 
 @dataclass(frozen=True, slots=True)
 class TextStreamed:
-    """A piece of the answer."""
+    """A piece of the answer; empty for a piece of a call, which is shown once it is whole."""
 
     conversation: ConversationId
     text: str

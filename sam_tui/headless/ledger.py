@@ -1,10 +1,13 @@
 """What a run adds up to: the totals that its result carries, folded from events."""
 
+import asyncio
 import json
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, cast
 
+from sam_tui.core.bus import Subscription
 from sam_tui.core.display import Diff
 from sam_tui.core.events import (
     Answered,
@@ -14,10 +17,12 @@ from sam_tui.core.events import (
     InquiryOpened,
     ModelRetried,
     Noticed,
+    ReasoningStreamed,
     RequestSent,
     SubagentStarted,
     TerminalClosed,
     TerminalOpened,
+    TextStreamed,
     TodosChanged,
     ToolFinished,
     ToolStarted,
@@ -30,6 +35,29 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.text.invisible import foreign_letters
 from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
+
+SILENCE_SECONDS = 30.0
+"""How long a model may say nothing before people learn of it."""
+
+
+async def batches(events: Subscription, warn: Callable[[str], None]) -> AsyncGenerator[list[Event]]:
+    """The events as they come; ``warn`` hears of a model that is waited for and long says nothing."""
+    limit = None
+    while True:
+        try:
+            async with asyncio.timeout(limit):
+                batch = await events.batch()
+        except TimeoutError:
+            warn(
+                f"The model has been silent for {SILENCE_SECONDS:.0f} s. Ctrl+C (SIGINT) ends the"
+                " run; --request-timeout SECONDS limits how long a model may be silent."
+            )
+            limit = None
+            continue
+        last = batch[-1] if batch else None
+        awaited = isinstance(last, RequestSent | TextStreamed | ReasoningStreamed)
+        limit = SILENCE_SECONDS if awaited else None
+        yield batch
 
 
 def tool_input(text: str) -> dict[str, object]:

@@ -223,6 +223,8 @@ class Lines:
         match event:
             case RequestSent():
                 return self._stream_events(partials.begin())
+            case TextStreamed(text=""):
+                return []
             case TextStreamed(text=text):
                 return self._stream_events(partials.piece("text", text))
             case ReasoningStreamed(text=text):

@@ -84,12 +84,12 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> RunOutcome:
     if finished.reason == "finished":
         if not unattended:
             return RunOutcome("success", finished.answer, ending=finished.ending)
-        what = "1 request, so it" if unattended == 1 else f"{unattended} requests, so they"
+        what = "1 request" if unattended == 1 else f"{unattended} requests"
         return RunOutcome(
             "error_blocked",
             finished.answer,
             "Blocked",
-            f"Nobody could answer {what} counted as refused.\n"
+            f"Nobody could answer {what}, which counts as refused.\n"
             "Answer with --answers FILE, choose a --permission-mode, or allow more with "
             "--add-dir.",
             finished.ending,

@@ -18,7 +18,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.local_files.bounded import UnusableFile, write_named
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.interrupts import Interrupts
-from sam_tui.headless.ledger import CallLedger, progress_of
+from sam_tui.headless.ledger import CallLedger, batches, progress_of
 from sam_tui.headless.lines import Lines, result_line
 from sam_tui.headless.outcome import (
     RunOutcome,
@@ -273,8 +273,8 @@ class _Run:
             self._tell(event)
 
     async def _tell_forever(self, events: Subscription) -> None:
-        while True:
-            self._take(await events.batch())
+        async for batch in batches(events, self._warn):
+            self._take(batch)
 
     def _take(self, batch: list[Event]) -> None:
         for event in batch:

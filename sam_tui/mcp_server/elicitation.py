@@ -17,6 +17,8 @@ from sam_tui.core.todos.item import one_line, visible_text
 DENY: Final = "deny"
 _LONGEST = 8000
 _PREVIEW = 4000
+_SHORT, _END = 300, 1000
+"""Characters of a target that stands before the reason, and of the end of a text without its middle."""
 _TITLED_SINCE = "2025-11-25"
 """The first protocol version whose choices carry titles as ``oneOf``; before it, ``enumNames``."""
 
@@ -65,9 +67,12 @@ def _approval_form(request: ApprovalRequest, version: str) -> ElicitationForm:
     lines = [f"Allow {request.operation}?", f"  what    {one_line(request.summary)}"]
     if request.asker:
         lines.append(f"  from    {one_line(request.asker)}")
-    lines += [f"  target  {_indented(target)}" for target in request.targets]
+    # Whatever is long comes after the reason, so that nothing the model writes can push that out.
+    long = [target for target in request.targets if len(target) > _SHORT]
+    lines += [_target(target) for target in request.targets if target not in long]
     lines += [f"  letters {one_line(words)}" for words in request.letters]
-    lines += [f"  why     {one_line(request.why)}", f"  in      {one_line(request.cwd)}"]
+    lines += [f"  why     {_shortened(one_line(request.why), _PREVIEW // 2)}"]
+    lines += [f"  in      {one_line(request.cwd)}", *map(_target, long)]
     lines += [f"  agent   | {line}" for line in visible_text(request.words).splitlines()]
     lines += _preview(request.preview)
     options = [(DENY, "No"), *((c.id, f"Yes: {one_line(c.words)}") for c in request.choices)]
@@ -121,6 +126,17 @@ def _preview(diffs: Sequence[Diff]) -> list[str]:
         cut = text if len(text) <= _PREVIEW else f"{text[:_PREVIEW]}\n[…]"
         lines += [f"    | {line}" for line in cut.splitlines()]
     return lines
+
+
+def _target(text: str) -> str:
+    return f"  target  {_indented(_shortened(text, _PREVIEW))}"
+
+
+def _shortened(text: str, most: int) -> str:
+    """A text without its middle, where it is too long: what a command ends with is seen, too."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most - _END]}[… {len(text) - most:,} characters …]{text[-_END:]}"
 
 
 def _indented(text: str) -> str:

@@ -226,7 +226,7 @@ async def _fault(request: Request, error: Exception) -> Response:
 
 
 async def _busy(request: Request, error: Exception) -> Response:
-    return _refused(429, "The most tasks are running; try again when one has ended.")
+    return _refused(429, "No more tasks can run at once; try again when one has ended.")
 
 
 def openapi(version: str) -> Fields:
@@ -307,15 +307,15 @@ _STATUS = {
     202: "The task continues.",
     400: "The request has the wrong form, or lacks something.",
     401: "The token is missing or wrong.",
-    403: "A page of another site called.",
+    403: "The request comes from a page of another site.",
     404: "There is no such thing.",
     409: "Its state does not allow that, or it was cancelled.",
     413: "The body is too long.",
     415: "The body is not JSON.",
     421: "The request used another host name.",
-    429: "The most tasks are running.",
+    429: "No more tasks can run at once.",
     500: "The task failed.",
-    503: "The most connections are open.",
+    503: "No more connections can be open at once.",
 }
 
 

@@ -124,7 +124,8 @@ SETTINGS: tuple[Setting, ...] = (
             "Tools of a profile in addition to the built-in ones",
             option="profile", choices=("", "iron-manus")),
     Setting("screen.theme", "text",
-            "The theme; `auto` chooses `sam` or `sam-light` by the background of the terminal",
+            "The theme; `auto` chooses `sam` or `sam-light` by the background of the terminal, and again "
+            "when the window gets the focus",
             default="auto",
             choices=("auto", "sam", "sam-light", "night", "ember", "forest", "paper", "frost",
                      "contrast", "contrast-light")),

@@ -41,7 +41,7 @@ SURROUNDINGS = {
     "and tables of APIs",
     "HOME": "the home folder",
     "PWD": "set for the command that a rehearsal runs",
-    "PATH": "the folders in which programs are searched",
+    "PATH": "the folders that are searched for programs",
     "SHELL": "the shell of terminals, if it is bash or zsh",
     "ZDOTDIR": "the folder of zsh's own settings",
     "VISUAL": "the editor",

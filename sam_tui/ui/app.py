@@ -204,8 +204,7 @@ class SamApp(App[None], inherit_bindings=False):
         if self._prompt:
             self.queue.add(self._prompt)
         self._settings.listeners.append(self._follow_settings)
-        if self._settings.settings.text("screen.theme") == "auto":
-            self.emit(theme.ASK_GROUND)
+        self._ask_ground()
         self.call_after_refresh(self.run_worker, self._begin, name="start")
 
     async def _begin(self) -> None:
@@ -233,6 +232,11 @@ class SamApp(App[None], inherit_bindings=False):
         """Have the shield mask these secrets."""
         if self.runtime is not None:
             self.runtime.executor.shield.learn(secrets)
+
+    def _ask_ground(self) -> None:
+        """Ask the terminal whether it is light or dark, where the theme follows it."""
+        if self._settings.settings.text("screen.theme") == "auto":
+            self.emit(theme.ASK_GROUND)
 
     def on_ground_told(self, event: GroundTold) -> None:
         """The terminal said whether it is light or dark: follow it, where the person set nothing else."""
@@ -317,8 +321,9 @@ class SamApp(App[None], inherit_bindings=False):
         return True
 
     def on_app_focus(self) -> None:
-        """The click that brought the window to the front answers nothing."""
+        """The click that brought the window to the front answers nothing; its ground may have changed."""
         self._attention.focus_reported = True
+        self._ask_ground()
         if isinstance(self.phase, Starting):
             return
         self.phase.inquiries.rearm()

@@ -75,6 +75,7 @@ def test_the_manual_page_names_every_command_and_is_taken_by_roff(
     for name in COMMANDS.keys() - {"exec"}:
         assert f".SS sam\\-tui {name}" in page, name
     assert ".B SAM_TUI_MODEL" in page and r"\fB\-\-model NAME\fR" in page
+    assert r"\fBsam-tui config path\fR" in page and r"\\f" not in page
     if (groff := shutil.which("groff")) is not None:
         ended = subprocess.run(
             [groff, "-man", "-Tutf8", "-ww"],

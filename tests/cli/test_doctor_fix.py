@@ -55,4 +55,10 @@ def test_the_doctor_mends_what_it_can_and_says_so(
     assert in_use.exists() and (folder / "whole.db").exists()
     assert outside.stat().st_mode & 0o777 == 0o644
     assert (data / "keys.json").stat().st_mode & 0o777 == 0o600
+    (data / "keys.json").write_text(
+        '{"version": 1, "keys": {"GROQ_API_KEY": {"in": "file", "key": "gsk-of-a-person"}}}'
+    )
     assert fixes() == ["nothing to repair"]
+    main(["doctor", "-C", str(tmp_path)])
+    printed = capfd.readouterr().out
+    assert "GROQ_API_KEY (stored)" in printed and "gsk-of" not in printed

@@ -40,7 +40,6 @@ WALL = {
     "adapters/storage/conversation_state.py": "a record's date",
     "adapters/storage/conversations.py": "a record's date, and their order",
     "adapters/storage/decisions.py": "a record's date",
-    "adapters/storage/repair.py": "a record's date",
     "adapters/storage/writers.py": "told to people; the lease itself is a lock",
     "adapters/terminal/recordings/asciicast.py": "a record's date",
     "adapters/terminal/sessions/sessions.py": "told to people",

@@ -3,12 +3,17 @@
 import base64
 import json
 import textwrap
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mcp import Client
 
 from sam_tui.adapters.policy.trust import FileTrust
+from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.workflow.service import Workflows
 from sam_tui.folders import settings_folder
 
 WORKFLOW = "midex://workflow"
@@ -68,6 +73,18 @@ def define(workspace: Path, name: str, text: str) -> None:
     body = textwrap.dedent(text).strip()
     (folder / f"{name}.md").write_text(f"---\nname: {name}\n{body}\n---\nThe text.\n", "utf-8")
     FileTrust(settings_folder()).trust(str(workspace))
+
+
+@contextmanager
+def driving(workspace: Path, execution: str) -> Generator[Workflows]:
+    """Another program that drives an execution."""
+    store = open_workflows(workspace.parent / "data")
+    definitions = DefinitionFiles(str(workspace), str(workspace), vouches=lambda _name, _data: True)
+    driver = Workflows(store, definitions, SystemClock())
+    with driver.claims.hold(execution) as mine:
+        assert mine
+        yield driver
+    store.close()
 
 
 async def read(client: Client, path: str) -> Any:

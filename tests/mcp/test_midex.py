@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
-from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
-from sam_tui.core.clock import SystemClock
-from sam_tui.core.workflow.service import Workflows
 from tests.mcp.conftest import ERAS, Era, House, Person, Place, decides, replies, text_of
 from tests.mcp.midex_kit import (
     AGREED,
@@ -22,6 +19,7 @@ from tests.mcp.midex_kit import (
     advance,
     call,
     define,
+    driving,
     forge,
     read,
     sample,
@@ -293,24 +291,16 @@ async def test_a_tool_step_that_another_runs_or_that_was_cut_off_is_not_run_agai
     shared: tuple[House, Path],
 ) -> None:
     workspace = shared[1]
-    store = open_workflows(workspace.parent / "data")
-    driver = Workflows(
-        store,
-        DefinitionFiles(str(workspace), str(workspace), vouches=lambda _name, _data: True),
-        SystemClock(),
-    )
     async with shared[0].client() as client:
         begun = await start(client, "host", params={"target": "cut-off.txt"})
         execution = begun["execution_id"]
-        with driver.claims.hold(execution) as mine:
-            assert mine
+        with driving(workspace, execution) as driver:
             held = await advance(client, begun["new_token"])
             assert held["code"] == "execution_held"
             assert driver.claims.begin_call(execution, "write") is None
         asked = await advance(client, begun["new_token"])
         assert (asked["workflow_state"], asked["outcome"]) == ("paused", "asked")
         assert asked["question"]["choices"] == ["retry", "accept", "abort"]
-    store.close()
     assert not (workspace / "cut-off.txt").exists()
 
 

@@ -47,6 +47,23 @@ async def test_a_client_of_an_older_version_gets_choices_in_the_form_it_knows(pl
 
 
 @pytest.mark.requirement("mcp:asks")
+async def test_a_long_command_hides_neither_why_it_is_asked_about_nor_its_end(place: Place) -> None:
+    command = f"echo {'a' * 20_000}; git push --force"
+    arguments = {"operation": "run_command", "command": command}
+    async with place.raw() as server:
+        await server.open("2025-11-25", FORMS)
+        params = {"name": "terminal_operations", "arguments": arguments}
+        await server.send({"id": "w", "method": "tools/call", "params": params})
+        question = await asked(server)
+        before, _, target = question["params"]["message"].partition("\n  target  ")
+        assert "\n  why     git push" in before and len(before) < 1000
+        assert target.startswith("$ echo aaa") and target.endswith("aaa; git push --force")
+        assert "[… 16,0" in target
+        await server.send({"id": question["id"], "result": {"action": "decline"}})
+        assert (await server.answer("w"))["result"]["isError"] is True
+
+
+@pytest.mark.requirement("mcp:asks")
 async def test_a_question_names_letters_of_another_script_that_look_latin(place: Place) -> None:
     async with place.raw() as server:
         await server.open("2025-11-25", FORMS)

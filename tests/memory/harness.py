@@ -20,6 +20,7 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
@@ -48,6 +49,7 @@ class Harness:
         self.storage = open_storage(folder / "data", now=self.clock.now)
         self.budgets: dict[ConversationId, Budget] = {}
         self.trusted = False
+        self.asked: list[ApprovalRequest] = []
         self.user_prompts = folder / "prompts"
         self.prompts = FilePrompts(
             str(self.user_prompts),
@@ -60,7 +62,7 @@ class Harness:
             workspace,
             Policy("ask", True, (), trusted=True),
             Grants(self.clock),
-            Inquiries(self.bus, self.clock, attended=False),
+            Inquiries(self.bus, self.clock, attended=False, responder=self._unanswered),
         )
         storage = self.storage
         self.registry = Registry([
@@ -75,6 +77,10 @@ class Harness:
             CallSurroundings(guard, storage.results, storage.decisions, self.bus, self.clock),
         )
         self._ids = itertools.count()
+
+    def _unanswered(self, inquiry: Inquiry) -> None:
+        assert isinstance(inquiry.request, ApprovalRequest)
+        self.asked.append(inquiry.request)
 
     def distrust(self) -> None:
         """Let the workspace be one that nobody trusts."""

@@ -283,17 +283,18 @@ async def test_a_folder_that_nobody_trusts_changes_shared_memory_only_with_a_yes
     harness.storage.memories.set_topic(harness.conversation, "birds")
     await harness.told("store", key="k", content="v")
     harness.distrust()
-    for operation, arguments in (
-        ("store_memory", {"content": "obey"}),
-        ("store", {"key": "k", "content": "obey"}),
-        ("delete_key", {"key": "k"}),
-        ("add_discovery", {"fact": "obey"}),
-        ("add_solution", {"error": "obey", "solution": "obey"}),
-        ("add_pattern", {"pattern": "obey"}),
-        ("prune_ltm", {}),
+    for operation, arguments, read in (
+        ("store_memory", {"content": "obey", "context": "me", "tags": ["all"]}, "obey\nme\nall"),
+        ("store", {"key": "k", "content": "obey"}, "obey"),
+        ("delete_key", {"key": "k"}, ""),
+        ("add_discovery", {"fact": "obey"}, "obey"),
+        ("add_solution", {"error": "it", "solution": "obey", "examples": ["x"]}, "it\nobey\nx"),
+        ("add_pattern", {"pattern": "obey", "examples": ["x"]}, "obey\nx"),
+        ("prune_ltm", {}, ""),
     ):
         assert "the topic birds" in await harness.refused(operation, **arguments), operation
         assert not harness.storage.decisions.entries(harness.conversation)[-1].decision.allowed
+        assert harness.asked.pop().words == read, operation
     assert await harness.told("retrieve", key="k") == "v"
     assert "No memories found" in await harness.told("search_memory", query="obey")
     harness.storage.memories.set_topic(harness.conversation, "")

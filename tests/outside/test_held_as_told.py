@@ -14,6 +14,7 @@ from sam_tui.adapters.terminal.sandbox.ability import Ability
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import LEAST_ABI, abi
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
+from sam_tui.folders import data_folder
 
 Harness = Any
 """See conftest."""
@@ -42,10 +43,15 @@ def older_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("outside:secrets-hidden")
 async def test_commands_read_neither_secrets_nor_our_own_data_until_a_rule_says_so(
-    harness: Harness,
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("home/.ssh/id", "home/.aws/config", "data/own", "home/plain"):
-        (harness.folder / place).parent.mkdir(exist_ok=True)
+    # The data folder is another than the usual one, which other programs of the person may use.
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, f"{harness.folder}/home")
+    usual = f"{data_folder()}/mcp-token".removeprefix(f"{harness.folder}/")
+    assert usual.startswith("home/")
+    for place in ("home/.ssh/id", "home/.aws/config", "data/own", "home/plain", usual):
+        (harness.folder / place).parent.mkdir(parents=True, exist_ok=True)
         (harness.folder / place).write_text("value\n")
     rule = 'effect = "allow"\npath = "~/.aws/config"\naccess = "read"\n'
     harness.write_policy(f"[[rule]]\n{rule}")
@@ -55,6 +61,7 @@ async def test_commands_read_neither_secrets_nor_our_own_data_until_a_rule_says_
     for place, read in (
         ("home/.ssh/id", False),
         ("data/own", False),
+        (usual, False),
         ("home/.aws/config", True),
         ("home/plain", True),
     ):

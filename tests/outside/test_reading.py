@@ -77,7 +77,10 @@ NEWER = """
     home/.wrangler/config/default.toml home/.supabase/access-token home/.pulumi/credentials.json
     home/.config/stripe/config.toml home/.config/ngrok/ngrok.yml home/.local/share/uv/credentials/x
     home/.config/pypoetry/auth.toml home/.composer/auth.json home/.config/1Password/x home/.Xauthority
-    home/.config/filezilla/sitemanager.xml home/.msmtprc out/.dev.vars out/.streamlit/secrets.toml
+    home/.config/filezilla/sitemanager.xml home/.msmtprc home/.config/Claude/x
+    home/.zsh_sessions/x home/.claude/todos/x home/.gemini/tmp/x/chats/x home/.databrickscfg
+    home/.local/share/opencode/storage/x home/.config/Code/User/globalStorage/state.vscdb
+    home/.var/app/org.signal.Signal/x home/snap/slack/x out/.dev.vars out/.streamlit/secrets.toml
     out/local.settings.json out/master.key out/krb5cc_1000 ws/.dev.vars ws/.streamlit/secrets.toml
     ws/local.settings.json ws/config/master.key
 """.split()  # noqa: SIM905 # a table

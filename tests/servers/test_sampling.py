@@ -97,6 +97,19 @@ async def test_an_answer_counts_with_what_it_used_and_what_a_provider_says_stays
 
 
 @pytest.mark.requirement("servers:sampling")
+async def test_bypass_mode_answers_without_a_question_and_the_log_says_why(house: House) -> None:
+    house.user(one=raw())
+    async with house.open(mode="bypass") as sam:
+        await sam.arrive()
+        _, answer = await sampled(sam, RawModel((TextDelta("yes"),)), wanted("again"))
+        assert answer["result"]["content"]["text"] == "yes"
+        log = sam.runtime.decisions.page(DecisionFilter(text="create_message"), limit=9)
+        reasons = [(entry.decision.rule, entry.decision.reason) for entry in log]
+        assert reasons == [("mode:bypass", "the mode allows everything")]
+    assert house.person.approvals == []
+
+
+@pytest.mark.requirement("servers:sampling")
 async def test_what_a_server_may_not_have_answered_is_refused_before_the_person_is_asked(
     house: House,
 ) -> None:

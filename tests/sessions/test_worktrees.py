@@ -71,7 +71,8 @@ def test_a_worktree_is_worked_in_listed_merged_and_dropped(
     assert git(workspace, "status", "--porcelain") == ""
     assert (workspace / "a.txt").read_text("utf-8") == "ours\n"
     git(tree, "checkout", "-q", "HEAD~1", "--", "a.txt")
-    assert sam("sessions", "worktree", "merge", "try", "-m", "as it was")[0] == 0
+    code, said = sam("sessions", "worktree", "merge", "try", "-m", "as it was")
+    assert (code, said.startswith("Merged try: 1 file changed, 1 insertion")) == (0, True)
     assert (workspace / "b.txt").exists() and not tree.exists()
     assert "sam/" not in git(workspace, "branch")
 

@@ -3,6 +3,7 @@
 About 1.2 s of CPU: three runtimes.
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -121,6 +122,32 @@ async def test_an_agent_of_a_file_has_its_prompt_and_no_more_than_its_tools(plac
     assert "may not call file_operations.delete_file" in results[0] and "old" in results[1]
     assert (place.workspace / "old.txt").exists()
     assert "There are: reader." in [m.text for m in model.seen[-1] if m.kind == "tool"][-1]
+
+
+@pytest.mark.requirement("definitions:agents")
+@pytest.mark.parametrize(
+    ("listed", "tools"),
+    [
+        ("read_file", {"file_operations"}),
+        ('["run_command", Read]', {"file_operations", "terminal_operations"}),
+        ("\n  - file_operations.read_file\n  - think", {"file_operations", "think"}),
+        ("NotebookEdit", set[str]()),
+    ],
+)
+async def test_an_agents_tools_are_named_as_operations_or_in_a_list_and_are_all_that_it_has(
+    place: Place, listed: str, tools: set[str]
+) -> None:
+    put(place.config / "agents/reader.md", f"---\nname: reader\ntools: {listed}\n---\nYou read.")
+    (place.workspace / "old.txt").write_text("old\n", encoding="utf-8")
+    runtime = place.build()
+    send = calls(("run_subagent", {"task": "Look.", "agent": "reader"}))
+    remove = calls(("delete_file", {"filePath": "old.txt"}))
+    model = RawModel(send, remove, DONE, DONE)
+    runtime.use_model(model)
+    await runtime.open_session().run("go")
+    offered = {tool["function"]["name"] for tool in json.loads(model.tools[1])}
+    assert offered == tools | {"read_tool_result"}
+    assert (place.workspace / "old.txt").exists()
 
 
 @pytest.mark.requirement("definitions:attached")

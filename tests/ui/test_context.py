@@ -6,10 +6,11 @@ import pytest
 
 from sam_tui.core.ports.model import TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
+from sam_tui.ui.controllers.window.meter import context_in_words
 from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.screens.reader import Reader
-from tests.fakes.engine_kit import AskableModel, RawModel, calls
-from tests.ui.driver import Stage, app_over, driven
+from tests.fakes.engine_kit import AskableModel, Piece, RawModel, calls
+from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.test_shown_conversation import choose_first
 
 
@@ -19,19 +20,21 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
 ) -> None:
     model.context_tokens = 200_000
     created = calls(("create_file", {"filePath": "a.txt", "content": "hello"}))
-    go_on = asyncio.Event()
+    writing, go_on = asyncio.Event(), asyncio.Event()
     counted = UsageDelta(Usage(input_tokens=33_000, cached_tokens=16_500, output_tokens=1_000))
-    model.answers += [[*created, counted], [go_on, TextDelta("made it")]]
+    model.answers += [[*created, writing, counted], [go_on, TextDelta("made it")]]
     async with driven(app_over(stage), (120, 40)) as me:
         standing = me.app.chat.status.standing
         await me.ready()
         assert standing.figures.context == ""
         await me.send("make a file")
+        activity = me.app.chat.status.activity
+        await me.until(lambda: activity.phase == "streaming")  # a call that grows is no silence
+        writing.set()
         await me.until(lambda: standing.figures.context == "ctx 17%")
         assert standing.figures.cache == "cache 50%"
         go_on.set()
         await me.until(lambda: "made it" in me.transcript() and not me.bench.turns.running)
-        activity = me.app.chat.status.activity
         assert activity.news > activity.since, "each piece ends a silence"
         assert standing.figures.context.startswith("ctx ~")
         assert standing.figures.context in me.drawn()
@@ -54,6 +57,40 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
         await choose_first(me, "/resume")
         await me.until(lambda: "made it" in me.transcript())
         assert standing.figures.context.startswith("ctx ~")
+
+
+@pytest.mark.requirement("ui:cost")
+async def test_open_todos_are_forecast_at_the_cost_of_the_completed_ones(
+    stage: Stage, model: RawModel
+) -> None:
+    """One of four todos is completed for $0.40, so the other three cost about $1.20; then all are."""
+
+    def listed(*statuses: str) -> list[Piece]:
+        items = [
+            {"id": n, "title": f"Part {n}", "description": "d", "status": status}
+            for n, status in enumerate(statuses, 1)
+        ]
+        return calls(("todo_operations", {"operation": "write", "todoList": items}))
+
+    async def spent(me: Driver, prompt: str, answer: str) -> str:
+        await me.send(prompt)
+        await me.until(lambda: answer in me.transcript() and not me.bench.turns.running)
+        session = me.bench.current.session
+        assert session is not None
+        words = context_in_words(stage.runtime, session)
+        return next((line.strip() for line in words.splitlines() if "spent in this" in line), "")
+
+    paid = UsageDelta(Usage(input_tokens=900, output_tokens=100, cost=0.2))
+    open_ones = ["in-progress", "not-started", "not-started"]
+    model.answers += [[TextDelta("no price")]]
+    model.answers += [[*listed("completed", *open_ones), paid], [TextDelta("one of four"), paid]]
+    model.answers += [[*listed(*["completed"] * 4), paid], [TextDelta("four of four"), paid]]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        assert await spent(me, "hello", "no price") == ""
+        sentence = "$0.40  spent in this conversation; about $1.20 more for 3 open todos of 4"
+        assert await spent(me, "begin", "one of four") == sentence
+        assert await spent(me, "end", "four of four") == "$0.80  spent in this conversation"
 
 
 @pytest.mark.requirement("ui:compact", "ui:pins")

@@ -4,7 +4,7 @@ One app, 1.5 s of CPU.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import pytest
@@ -165,6 +165,7 @@ def hears_all_that_matters(me: Driver, conversation: ConversationId) -> None:
         e.TodosChanged(conversation, TODOS): "Todo 2 of 2, not-started: Dry it",
         e.TerminalOpened(conversation, SessionId("t")): "The agent opened a terminal",
         e.InquiryOpened(asked[0]): "Approval needed: Painting: door",
+        e.InquiryOpened(replace(asked[0], coming=(asked[0],))): "Then: y /door",
         e.InquiryOpened(asked[1]): "2 sea",
         e.TurnFinished(conversation, "finished", "", Usage(), 1): "Done in ",
     }

@@ -82,6 +82,11 @@ async def test_the_keys_stay_where_they_were_when_the_screen_gets_narrow(stage: 
         await me.pilot.resize_terminal(80, 24)
         await me.until(lambda: not chat.side_shown)
         assert chat.prompt.area.has_focus
+        await me.pilot.resize_terminal(120, 40)
+        for _ in range(2):  # the second time a key opened it, and nothing but that changed
+            await me.send("/side hide")
+            await me.until(lambda: not chat.side_shown)
+            chat.show_side(True)
 
 
 @pytest.mark.requirement("ui:sizes")

@@ -20,7 +20,10 @@ from sam_tui.ui.screens.forms import KeyForm
 from sam_tui.ui.screens.settings import SettingsScreen, ThemePicker, TourScreen
 from tests.ui.contrast import contrast, unreadable
 from tests.ui.driver import QuickApp, Stage, driven
+from tests.ui.test_inline import around
 
+LIGHT_GROUND = b"48;5;231m"
+"""The ground of `sam-light` in 256 colours."""
 KEYS = """
 [keys]
 resume = "ctrl+o"
@@ -63,6 +66,12 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         await me.send("/theme forest")
         await me.until(lambda: app.theme == "forest")
         assert preferences.settings.text("screen.theme") == "forest"
+        await me.pilot.press("f9")
+        await me.until(lambda: isinstance(app.screen, ThemePicker))
+        await me.pilot.press("down")
+        await me.until(lambda: app.theme == "paper")
+        await me.pilot.press("escape")
+        await me.until(lambda: app.screen is app.chat and app.theme == "forest")
         assert path.read_text() == KEYS + '\n[screen]\ntheme = "forest"\n'
         app.post_message(GroundTold(light=True))
         await me.pilot.press("f1")
@@ -183,6 +192,18 @@ def test_an_answer_for_the_ground_is_no_key_however_it_is_cut() -> None:
     assert theme.theme_of("auto", theme.ground_of_environment({"COLORFGBG": "0;15"})) == "sam-light"
     assert theme.theme_of("auto", theme.ground_of_environment({"COLORFGBG": "15;default"})) == "sam"
     assert theme.theme_of("ember", "light") == "ember"
+
+
+@pytest.mark.requirement("ui:ground")
+def test_the_ground_is_asked_for_again_when_the_window_comes_to_the_front(tmp_path: Path) -> None:
+    with around(tmp_path, answers=False) as me:
+        me.shows("Ask anything")
+        assert me.written.count(theme.ASK_GROUND.encode()) == 1
+        me.type(b"\x1b[O\x1b[I")
+        me.until(lambda: me.written.count(theme.ASK_GROUND.encode()) == 2)
+        assert LIGHT_GROUND not in me.written
+        me.type(b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+        me.until(lambda: LIGHT_GROUND in me.written)
 
 
 @pytest.mark.requirement("ui:status-command")

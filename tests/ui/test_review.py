@@ -1,9 +1,12 @@
 """Reviewing the changes of a conversation. Costs one app with git checkpoints."""
 
+from dataclasses import replace
+
 import pytest
 
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.screens.review import ReviewScreen, forward_difference
+from sam_tui.ui.widgets.choice_list import ChoiceList
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.contrast import unreadable
 from tests.ui.driver import Stage, app_over, driven
@@ -39,7 +42,17 @@ async def test_changes_are_accepted_undone_by_hunk_and_file_and_commented(
         drawn = me.drawn()
         assert "0 of 2 accepted · 1 comment" in drawn and "✓   ⋯" in drawn
         assert "   2 + LINE 2  ◂ why?" in drawn
-        # A hunk is taken back, and nothing else of the file.
+        # A comment is of the line where it was begun, whatever comes on show meanwhile.
+        screen = me.app.screen
+        assert isinstance(screen, ReviewScreen) and screen.plan is not None
+        plan, rows = screen.plan, screen.query_one(ChoiceList)
+        at = rows.highlighted
+        await me.pilot.press("c", *"So?")
+        screen.show(replace(plan, changes=()))
+        await me.pilot.press("enter")
+        screen.show(plan)
+        await me.until(lambda: "   2 + LINE 2  ◂ So?" in me.drawn())
+        rows.highlighted = at
         await me.pilot.press("u")
         await me.until(lambda: "Undone: hunk 1 of a.py" in me.drawn())
         text = target.read_text()
@@ -58,7 +71,7 @@ async def test_changes_are_accepted_undone_by_hunk_and_file_and_commented(
         await me.pilot.press("s")
         await me.until(lambda: "heard" in me.transcript())
         sent = [m.text for m in model.seen[-1] if m.kind == "user"][-1]
-        assert sent == "My comments on your changes:\n- a.py:2 `LINE 2`: why?"
+        assert sent == "My comments on your changes:\n- a.py:2 `LINE 2`: So?"
 
 
 @pytest.mark.requirement("ui:review")

@@ -25,6 +25,8 @@ from sam_tui.core.verdict import denial
 SUMMARY_LIMIT = 2000
 """Characters of a summary the parent gets; the whole is in the subagent's conversation."""
 _HOST_LENGTH = 100
+_TOOL_NAME = re.compile(r"[^\s,\[\]\"']{2,}")
+"""In the list of an agent's file: words, or a list of YAML on one line or several."""
 
 _ABOUT = (
     "Give a self-contained task to a subagent: it has its own history and budget, sees nothing of"
@@ -103,15 +105,17 @@ class SubagentTool:
         if agent is None:
             offered = ", ".join(agents) or "none"
             raise ToolError(f"There is no agent {name!r}.", hint=f"There are: {offered}.")
-        names = filter(None, re.split(r"[,\s]+", agent.values.get("tools", "")))
+        listed = agent.values.get("tools", "")
+        names = _TOOL_NAME.findall(listed)
         tools = frozenset(tool for name in names for tool in CLAUDE_TOOLS.get(name, (name,)))
+        if listed:
+            tools |= {"read_tool_result"}  # a list that names nothing of ours allows nothing else
         model = agent.values.get("model", "")
         return replace(
             assignment,
             guidance=agent.text,
             tools=tools,
             model=assignment.model or (model if "/" in model else ""),
-            terminal=assignment.terminal or bool(tools & {"terminal_operations"}),
         )
 
     async def _stays_at_host(self, assignment: SubagentAssignment, context: ToolContext) -> None:

@@ -231,10 +231,8 @@ class Driver:
         if record.returns > MOST_RETURNS:
             await _threaded(queue.cancel, [work.id])
             del self._flying[work.id]
-            record.state, record.error = (
-                "failed",
-                (f"{record.returns} workers ended while they worked on it."),
-            )
+            record.state = "failed"
+            record.error = f"{record.returns} workers ended while they worked on it."
             self._ended(record)
             return
         self.fleet.save(record)

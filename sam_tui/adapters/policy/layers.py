@@ -4,6 +4,7 @@ import os
 import shlex
 import stat
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -33,7 +34,7 @@ from sam_tui.core.authorization.policy.policy import PermissionMode, Policy, own
 from sam_tui.core.authorization.rules.rule import Rule, RuleSet
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import ShellParser, TrustState
-from sam_tui.folders import settings_folder
+from sam_tui.folders import data_folder, settings_folder
 
 SYSTEM_FOLDER = "/etc/sam-tui"
 """Where the administrator of a machine puts a policy; no variable moves it."""
@@ -59,6 +60,18 @@ class AppFolders:
             os.path.abspath(os.path.expanduser(data_dir)),
             environ.get("HOME", ""),
         )
+
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """Real paths of what belongs to this program: these folders, and the usual ones.
+
+        Where variables or options name others, programs without them still have their tokens,
+        conversations and settings in the usual ones.
+        """
+        folders = [self.data_dir, self.config_dir]
+        with suppress(ConfigurationError):  # no home folder: then there are no usual ones
+            folders += [data_folder(), settings_folder()]
+        return own_folders(*dict.fromkeys(folders))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +195,7 @@ def make_policy(
     return Policy(
         layers.mode(mode),
         sandboxed,
-        own_folders(folders.data_dir, folders.config_dir),
+        folders.protected,
         secrets=Secrets(
             folders.home,
             tuple(

@@ -203,7 +203,7 @@ def _hosts(table: Mapping[str, object], fault: Fault) -> tuple[str, ...] | None:
     for name in cast("list[object]", entries) if isinstance(entries, list) else [entries]:
         hint = 'Write names and addresses: hosts = ["example.org", "*.example.org", "10.0.0.1:80"].'
         if not isinstance(name, str) or not isinstance(entries, list):
-            raise fault(f"{name!r} cannot stand in a list of hosts", ("hosts",), hint)
+            raise fault(f"hosts has to be a list of texts, not {name!r}", ("hosts",), hint)
         if name.strip() == ANY:
             raise fault("a list cannot contain every host", ("hosts",), 'network = "on".')
         try:

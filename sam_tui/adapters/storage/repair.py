@@ -6,9 +6,10 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sam_tui.adapters.storage.database import FILE_NAME, Database, decode
 from sam_tui.adapters.storage.writers import FOLDER
@@ -23,6 +24,10 @@ _MAGIC, _HEADER, _SIZE = b"SQLite format 3\0", 100, slice(28, 40)
 """Of the database file format: its first bytes, their length in all, the fields for its size."""
 _INTERIOR = 5
 """The kind of a page that names others below it."""
+_LARGEST = 2**63 - 1
+_SINGLE_STEPS = 256
+"""After so many numbers of unreadable rows, more than a page has, the steps get longer."""
+Values = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,21 +158,15 @@ def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
         contextlib.closing(_reader(_readable(path, folder))) as old,
     ):
         for table in _tables(database):
-            columns = [str(row[1]) for row in database.query(f"PRAGMA table_info({table})")]
-            marks = ", ".join("?" * len(columns))
             with database.transaction() as connection:
                 connection.execute("PRAGMA defer_foreign_keys = ON")
                 whole = True
-                for row in _rows(old, table, columns):
-                    if row is None:
+                for names, row in _rows(old, connection, table):
+                    if not row or not _inserted(connection, table, names, row):
                         whole = False
                         continue
-                    with contextlib.suppress(sqlite3.IntegrityError):
-                        connection.execute(
-                            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", row
-                        )
-                        rows += 1
-                if table == "conversations":
+                    rows += 1
+                if table == "messages":
                     _name_the_lost(old, connection)
             if not whole:
                 lost.append(table)
@@ -200,39 +199,97 @@ def _tables(database: Database) -> list[str]:
     )
 
 
-Values = tuple[str | int | float | bytes | None, ...]
+def _rows(
+    old: sqlite3.Connection, new: sqlite3.Connection, table: str
+) -> Iterator[tuple[list[str], Values]]:
+    """Every row that can be read, with the names of its columns; an empty one for each unreadable stretch.
 
-
-def _rows(old: sqlite3.Connection, table: str, columns: list[str]) -> Iterator[Values | None]:
-    """Every row that can be read, from both ends where the middle cannot; None where some are lost."""
-    selection = ", ".join(columns)
+    Columns that only the new table has get their defaults. Numbers of rows stay, because the tables of
+    words name the rows of others by them.
+    """
     try:
-        has = {str(row[1]) for row in old.execute(f"PRAGMA table_info({table})")}
-        selection = ", ".join(name if name in has else f"'' AS {name}" for name in columns)
-        yield from old.execute(f"SELECT {selection} FROM {table} ORDER BY {_key(table)}")
+        has = _columns(old, table)
+    except sqlite3.DatabaseError:
+        has = []
+    names = [name for name in _columns(new, table) if name in has]
+    if not names:
+        yield [], ()
+    elif table == "conversations":
+        yield from ((names, row) for row in _from_both_ends(old, names))
+    else:
+        names.insert(0, "rowid")
+        yield from ((names, row) for row in _around_damage(old, table, names))
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def _around_damage(old: sqlite3.Connection, table: str, names: list[str]) -> Iterator[Values]:
+    """The rows of a table in the order of their numbers, without those that cannot be read."""
+    selection = f"SELECT {', '.join(names)} FROM {table} WHERE rowid > ? ORDER BY rowid"
+    last = after = 0
+    while after < _LARGEST:
+        try:
+            for row in old.execute(selection, (after,)):
+                last = after = row[0]
+                yield row
+            return
+        except sqlite3.DatabaseError:
+            if after == last:
+                yield ()
+        # The next number; behind many that cannot be read in longer steps, because no one knows the last.
+        after += 1 + (after - last) // _SINGLE_STEPS
+
+
+def _from_both_ends(old: sqlite3.Connection, names: list[str]) -> Iterator[Values]:
+    """The conversations up to the first that cannot be read, then from the last one down."""
+    selection = f"SELECT {', '.join(names)} FROM conversations WHERE id > ? ORDER BY id"
+    last = ""
+    try:
+        for row in old.execute(selection, (last,)):
+            last = row[names.index("id")]
+            yield row
         return
     except sqlite3.DatabaseError:
-        yield None
+        yield ()
     with contextlib.suppress(sqlite3.DatabaseError):
-        # The other end: up to the page that cannot be read. What came twice is refused by its key.
-        yield from old.execute(f"SELECT {selection} FROM {table} ORDER BY {_key(table)} DESC")
+        yield from old.execute(f"{selection} DESC", (last,))
 
 
-def _key(table: str) -> str:
-    return "id" if table == "conversations" else "rowid"
+def _inserted(
+    connection: sqlite3.Connection, table: str, names: Sequence[str], row: Values
+) -> bool:
+    marks = ", ".join("?" * len(names))
+    try:
+        connection.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", row)
+    except sqlite3.IntegrityError:
+        return False
+    return True
 
 
 def _name_the_lost(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
-    """Make a conversation for messages that lost theirs, so that they can be found."""
-    try:
-        named = old.execute("SELECT DISTINCT conversation FROM messages").fetchall()
-    except sqlite3.DatabaseError:
-        return
-    connection.executemany(
-        "INSERT INTO conversations (id, workspace, title, created_at, updated_at, messages)"
-        " VALUES (?, '', 'Restored', ?, ?, 1) ON CONFLICT DO NOTHING",
-        [(name, time.time(), time.time()) for (name,) in named],
+    """Look once more for conversations that have messages alone; make one for each that is lost."""
+    names = [
+        name
+        for name in _columns(connection, "conversations")
+        if name in _columns(old, "conversations")
+    ]
+    missing = connection.execute(
+        "SELECT DISTINCT conversation FROM messages"
+        " WHERE conversation NOT IN (SELECT id FROM conversations)"
     )
+    for (key,) in missing.fetchall():
+        with contextlib.suppress(sqlite3.DatabaseError):
+            selection = f"SELECT {', '.join(names)} FROM conversations WHERE id = ?"
+            for row in old.execute(selection, (key,)):
+                _inserted(connection, "conversations", names, row)
+        connection.execute(
+            "INSERT INTO conversations (id, workspace, title, created_at, updated_at, messages)"
+            " SELECT conversation, '', 'Restored', min(created_at), max(created_at), count(*)"
+            " FROM messages WHERE conversation = ? GROUP BY conversation ON CONFLICT DO NOTHING",
+            (key,),
+        )
 
 
 def _unreadable(data_dir: Path) -> dict[str, int]:

@@ -22,7 +22,7 @@ _NO_ENTRY = "0" * 64
 
 @click.group("audit", short_help="The log of the guard's decisions.")
 def audit_group() -> None:
-    """The log of the guard's decisions; each entry is sealed with the one before it."""
+    """The log of the guard's decisions; the seal of each entry covers the one before it."""
 
 
 @audit_group.command("list")
@@ -30,7 +30,7 @@ def audit_group() -> None:
     "--conversation", metavar="ID", default="", help="Only decisions of this conversation."
 )
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=50, help="The most decisions to list (50)."
+    "--limit", type=click.IntRange(min=1), default=50, help="List only the last N decisions (50)."
 )
 @click.option("--denied", is_flag=True, help="Only what was not allowed.")
 @click.option("--here", is_flag=True, help="Only decisions of conversations in the workspace.")

@@ -99,7 +99,7 @@ def restore_command(**values: Any) -> int:
     """Restore the files of the checkpoint ID: all, or those named below the workspace.
 
     A file that something else changed since is not restored unless you name it or pass --all. The
-    command makes a new checkpoint first, so that you can return to the present state.
+    command makes a new checkpoint first, and prints how to return to it.
     """
     require_output()
     plan, restored, forward = _ask(
@@ -115,9 +115,7 @@ def restore_command(**values: Any) -> int:
             _echo(f"left      {printable(change.path)}{_WHY if change.foreign else ''}")
     _account(plan)
     click.echo(
-        f"To return to the present state: sam-tui checkpoints restore {forward}"
-        if forward
-        else "Nothing to do."
+        f"To undo this: sam-tui checkpoints restore {forward}" if forward else "Nothing to do."
     )
     return 0
 
@@ -138,7 +136,7 @@ async def _restore(
 
 
 @checkpoints_group.command("prune", short_help="Drop old checkpoints, or all.")
-@click.option("--all", "everything", is_flag=True, help="Drop all of this workspace.")
+@click.option("--all", "everything", is_flag=True, help="Drop all checkpoints of this workspace.")
 @place_options
 def prune_command(**values: Any) -> int:
     """Drop checkpoints of this workspace that exceed the limits of age or size; this also happens

@@ -104,7 +104,7 @@ def examine(
         ("hooks", lambda: _hooks(values)),
         ("MCP servers", lambda: _servers(values)),
         *online_services(folders.config_dir),
-        ("keys", _keys),
+        ("keys", lambda: _keys(folders.data_dir)),
     ]
     return _once([_careful(name, examination) for name, examination in examinations])
 
@@ -386,11 +386,13 @@ def _settings_file() -> DoctorCheck:
     return DoctorCheck("settings file", "ok", f"{count} set; “sam-tui config show --origin”")
 
 
-def _keys() -> DoctorCheck:
+def _keys(data_dir: str) -> DoctorCheck:
     """Names only: a value never leaves this function."""
     from sam_tui.core.redaction.shield import secrets_of_environment
+    from sam_tui.settings.keys import KeyStore
 
-    names = sorted(secrets_of_environment(os.environ))
+    stored = [f"{name} (stored)" for name in sorted(KeyStore(data_dir).storage)]
+    names = [*sorted(secrets_of_environment(os.environ)), *stored]
     if not names:
-        return DoctorCheck("keys", "note", "no key in the environment")
+        return DoctorCheck("keys", "note", "no key in the environment, and none is stored")
     return DoctorCheck("keys", "ok", f"{', '.join(names)} (hidden from the model)")

@@ -97,7 +97,6 @@ def lint_command(**values: object) -> int:
     from sam_tui.adapters.policy import read_layers
     from sam_tui.core.authorization.paths.secrets import Secrets
     from sam_tui.core.authorization.policy.lint import lint, lint_hosts
-    from sam_tui.core.authorization.policy.policy import own_folders
 
     require_output()
     folders, workspace = guard_places(values)
@@ -105,7 +104,7 @@ def lint_command(**values: object) -> int:
     findings = lint(
         layers.rules,
         secrets=Secrets(folders.home),
-        protected=own_folders(folders.data_dir, folders.config_dir),
+        protected=folders.protected,
         trusted=layers.trusted,
         now=time.time(),
     )

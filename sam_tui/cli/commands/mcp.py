@@ -77,8 +77,9 @@ for _command in SERVER_COMMANDS:
 )
 @server_options
 def serve_command(**values: object) -> int:
-    """Serve MCP clients until they disconnect or a signal arrives.
+    """Serve our tools to MCP clients.
 
+    It ends when a signal arrives, with stdio also when the client disconnects.
     Standard output carries nothing but the protocol. With http a client sends the token from the file
     mcp-token of the data folder as “Authorization: Bearer …”.
     """

@@ -36,9 +36,7 @@ def trust_command(
     from sam_tui.core.authorization.paths.containment import Workspace
 
     if sum(map(bool, (listed, show, revoke))) > 1 or (listed and folder):
-        raise UsageError(
-            "--list takes no other option, and --show cannot be combined with --revoke."
-        )
+        raise UsageError("Use one of --list, --show and --revoke; --list takes no folder.")
     if as_json and not (listed or show):
         raise UsageError("--json needs --list or --show.")
     trust = FileTrust(AppFolders.of(os.environ, data_folder()).config_dir)
@@ -65,12 +63,16 @@ def _revoke(trust: "FileTrust", path: str) -> int:
 
 
 def _trust(trust: "FileTrust", root: str) -> int:
-    """Trust a folder, naming what is believed from now on and what changed since it last was."""
-    for item in trust.believed(root, deep=True):
+    """Trust a folder, naming what is believed from now on and what changed since it last was.
+
+    What is named and what is trusted come from one read, so nothing joins in between.
+    """
+    read, changes = trust.inspect(root), trust.changes(root)
+    trust.trust(root, read)
+    for item in read.believed:
         click.echo(terminal_safe(f"trusted: {item.name} ({item.meaning})"), err=True)
-    for change in trust.changes(root):
+    for change in changes:
         click.echo(terminal_safe(change), err=True)
-    trust.trust(root)
     click.echo(terminal_safe(f"{root} is trusted as it is now."), err=True)
     return 0
 

@@ -219,6 +219,8 @@ class StreamedText:
                 self._say(TextStreamed, self._text(text))
             case ReasoningDelta(text):
                 self._say(ReasoningStreamed, self._reasoning(text))
+            case CallDelta():
+                self._tell(TextStreamed, "")  # nothing to show, but the model is not silent
             case _:
                 pass
 

@@ -50,7 +50,10 @@ class SubagentAssignment:
     guidance: str = ""
     """The words of one, in its place."""
     tools: frozenset[str] = frozenset()
-    """The tools, or operations of them, that it may call; empty for all it would have."""
+    """The tools, or operations of them, that it may call; empty for all it would have.
+
+    One that names a tool of the terminal lets it run commands.
+    """
     topic: str = ""
     """A shared topic whose memory it joins; empty for none."""
     fallback: str = ""
@@ -208,6 +211,9 @@ class Subagents:
     ) -> "_Prepared":
         """Make the assignment's conversation, and what its turn is run with."""
         task = " ".join(assignment.task.split())
+        tools = frozenset(map(engine.executor.registry.whole_name, assignment.tools))
+        terminal = assignment.terminal or bool(_TERMINAL & _heads(tools))
+        assignment = replace(assignment, tools=tools, terminal=terminal)
         system = (
             self._surroundings.system(assignment.system_prompt, assignment.guidance)
             if assignment.system_prompt or assignment.guidance
@@ -308,13 +314,17 @@ def _withheld(assignment: SubagentAssignment, names: Collection[str]) -> frozens
     """The tools of these names that an assignment does not get."""
     withheld = _NEVER
     if assignment.tools:
-        some = {tool.partition(".")[0] for tool in assignment.tools} | _RESULTS
-        withheld |= frozenset(names) - some
+        withheld |= frozenset(names) - _heads(assignment.tools) - _RESULTS
     if not assignment.terminal:
         withheld |= _TERMINAL
     if not assignment.dynamic:
         withheld |= _DYNAMIC
     return withheld
+
+
+def _heads(names: Collection[str]) -> set[str]:
+    """The tools that have these tools or operations."""
+    return {name.partition(".")[0] for name in names}
 
 
 def _last_words(history: History) -> str:

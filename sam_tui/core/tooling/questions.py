@@ -105,9 +105,9 @@ class HostQuestions:
         """Whether the person trusts the workspace."""
         return self._guard.policy.trusted
 
-    async def confirm(self, why: str, *, once: str, rule: str) -> Decision:
-        """Whether the person agrees to this very call."""
-        request = replace(self._request, once=once)
+    async def confirm(self, why: str, *, once: str, rule: str, words: str = "") -> Decision:
+        """Whether the person agrees to this very call. ``words`` are the agent's, to be read first."""
+        request = replace(self._request, once=once, words=words or self._request.words)
         try:
             decision = await self._guard.confirm(request, why, rule)
         except asyncio.CancelledError:

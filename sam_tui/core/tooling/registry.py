@@ -169,6 +169,11 @@ class Registry:
             return Resolved(tool, self.operation(tool, operation))
         return Resolved(tool, None if tool.consolidated else tool.operations[0])
 
+    def whole_name(self, name: str) -> str:
+        """``tool.operation`` for the bare name of an operation; any other name as it is."""
+        offer = self._aliases.get(name)
+        return name if offer is None else f"{offer.name}.{name}"
+
     def knows(self, name: str) -> bool:
         """Whether a call by this name would find a tool."""
         if name == CALL:

@@ -14,8 +14,8 @@ def origin_of(context: ToolContext) -> Origin:
     return Origin(context.conversation, context.workspace)
 
 
-async def scope_to_change(memories: MemoryStore, context: ToolContext) -> Scope:
-    """The scope whose memory a call changes.
+async def scope_to_change(memories: MemoryStore, context: ToolContext, *texts: str) -> Scope:
+    """The scope whose memory a call changes. ``texts`` are what others would read.
 
     A folder that nobody trusts changes what other conversations read only with the person's yes.
     Raises ``ToolError`` without one.
@@ -31,6 +31,7 @@ async def scope_to_change(memories: MemoryStore, context: ToolContext) -> Scope:
             " not trusted",
             once=f"change the memory of the topic {topic}, this once",
             rule="shared-memory",
+            words="\n".join(filter(None, texts)),
         )
         if decision.allowed:
             return scope

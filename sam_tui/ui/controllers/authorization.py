@@ -205,10 +205,8 @@ def _untrusted_notice(names: tuple[str, ...], *, changed: bool) -> str:
     listing = ", ".join(one_line(name, 60) for name in names[:_NAMED])
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     notice = (
-        (
-            "These files changed since you trusted the folder, so they are no longer trusted: "
-            f"{listing}{more}."
-        )
+        "These files changed since you trusted the folder, so they are no longer trusted: "
+        f"{listing}{more}."
         if changed
         else f"This folder is not trusted, so its files are not used: {listing}{more}."
     )

@@ -81,7 +81,7 @@ class Context:
         empty: str,
         hint: str = "",
         preview: Preview | None = None,
-    ) -> None:
+    ) -> Picker:
         """As ``pick``, for choices that take a while; ``chosen`` is told the index of the one picked."""
 
         def picked(index: int | None) -> None:
@@ -90,6 +90,7 @@ class Context:
 
         picker = Picker(title, load, empty=empty, hint=hint, preview=preview)
         self.app.push_screen(picker, picked)
+        return picker
 
 
 async def ended(worker: Worker[T]) -> None:

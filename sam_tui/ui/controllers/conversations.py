@@ -239,7 +239,7 @@ class Conversations:
 
     def choose(self, title: str = "") -> None:
         """Let the person pick a conversation of this workspace; one with exactly this ``title`` is opened
-        at once."""
+        at once, any other words narrow the list."""
         runtime = self._runtime
         recent = runtime.conversations.recent(runtime.workspace.root, _LISTED) if title else ()
         if entry := next((r for r in recent if one_line(r.title, 80) == title), None):
@@ -254,13 +254,14 @@ class Conversations:
         def chosen(index: int) -> None:
             self.open(listed[index].id)
 
-        self._context.pick_loaded(
+        picker = self._context.pick_loaded(
             "continue a conversation",
             load,
             chosen,
             empty="No conversation of this workspace is stored yet.",
             preview=lambda index: self._preview(listed[index]),
         )
+        picker.type(title)
 
     def _preview(self, record: "ConversationRecord") -> list[str]:
         """How a conversation ends, in few lines."""

@@ -86,6 +86,8 @@ class Picker(Dialog):
     """
 
     AUTO_FOCUS = "Input"
+    _first = 0
+    """The index of the choice that is marked while no words narrow the list."""
 
     def __init__(
         self,
@@ -168,9 +170,13 @@ class Picker(Dialog):
             if all(word in f"{choice.label} {choice.detail}".lower() for word in words)
         )
         if self._list.option_count:
-            self._list.highlighted = 0
+            self._list.highlighted = 0 if words else self._first
         else:
             self._say(f"Nothing matches. {self._hint}".rstrip() if self._choices else self._empty)
+
+    def type(self, words: str) -> None:
+        """Narrow the list to these words, as if the person had typed them."""
+        self._filter.value = words
 
     def renew(self, choices: Sequence[Choice]) -> None:
         """Show the same choices in other words; the marked one stays marked."""

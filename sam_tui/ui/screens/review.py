@@ -126,6 +126,8 @@ class ReviewScreen(Dialog):
         """What is no text, such as what a test run leaves, comes last."""
         self._rows: list[ReviewRow] = []
         self._armed: tuple[str, int | None] | None = None
+        self._subject: ReviewRow | None = None
+        """The line that is commented on: other rows may come on show meanwhile."""
         self._list = ChoiceList(id="choices")
         self._note = Static("Looking…", markup=False, classes="note")
         self._comment = LineInput(
@@ -151,7 +153,7 @@ class ReviewScreen(Dialog):
         self._changes = sorted(changes, key=lambda change: not self._parts[change.path])
         if len(changes) == 1:
             self._marks.opened.add(changes[0].path)
-        empty = "" if changes else "Calls of this conversation have changed no file."
+        empty = "" if changes else "Calls of this conversation left no file changed."
         beyond = "\n".join(f"not shown: {words}" for words in (plan.beyond if plan else ()))
         self._say(note or empty or beyond)
         self._fill()
@@ -300,6 +302,7 @@ class ReviewScreen(Dialog):
             return
         key = (row.change.path, row.line.number, row.line.text)
         self._comment.value = self._marks.comments.get(key, "")
+        self._subject = row
         self._comment.display = True
         self.set_focus(self._comment)
 
@@ -315,7 +318,7 @@ class ReviewScreen(Dialog):
         return None
 
     def _commented(self, words: str) -> None:
-        row = self._row
+        row = self._subject
         if row is not None and row.line is not None:
             key = (row.change.path, row.line.number, row.line.text)
             self._marks.comments.pop(key, None)

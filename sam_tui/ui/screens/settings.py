@@ -34,6 +34,7 @@ class ThemePicker(Picker):
             "choose a theme", load, empty="", keys="Enter chooses · Esc changes nothing"
         )
         self._names = names
+        self._first = names.index(current)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Use the marked look at once."""
@@ -112,7 +113,7 @@ class SettingsScreen(Dialog):
     def _about(self) -> str:
         setting = self._marked
         if setting is None:
-            return "Nothing fits."
+            return "Nothing matches."
         more = f" Variable {setting.env}." if setting.env else ""
         origin = str(self._settings.settings.origin(setting.key))
         source = f" Set by {origin}." if origin != "default" else ""
@@ -214,13 +215,11 @@ TOUR = (
     "@ names a file, / a command, ! runs a command of yours. F1 lists all keys and commands, Ctrl+P "
     "searches them.",
     "The agent reads and edits in this folder as the mode allows (Shift+Tab changes it). Its "
-    "commands run in a sandbox. It asks you here before anything else.",
+    "commands run in a sandbox. For anything else it asks you here first.",
     "F2 shows todos and terminals. /undo reverts a change, /rewind returns to a message, "
     "/audit shows every decision.",
-    (
-        "/model chooses the model, /key stores a provider's key, /theme sets the theme, /settings "
-        "everything else."
-    ),
+    "/model chooses the model, /key stores a provider's key, /theme sets the theme, /settings "
+    "everything else.",
 )
 """What is said of the workbench, in steps."""
 

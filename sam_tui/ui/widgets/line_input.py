@@ -41,7 +41,7 @@ class FilterLine(Input):
     behind it is looked at, and returns whether the key is the list's."""
 
     def __init__(self, take: Callable[[str, str], bool], *, placeholder: str) -> None:
-        super().__init__(placeholder=placeholder, id="filter")
+        super().__init__(placeholder=placeholder, id="filter", select_on_focus=False)
         self._take = take
 
     def on_key(self, event: events.Key) -> None:

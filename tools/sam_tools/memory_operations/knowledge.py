@@ -82,7 +82,7 @@ class Knowledge:
 
     async def _discovery(self, arguments: AddDiscovery, context: ToolContext) -> ToolResult:
         learnt = self._knowledge.add(
-            await self._scope_to_change(context),
+            await self._scope_to_change(context, arguments.fact),
             LearntDraft(
                 "discovery",
                 arguments.fact,
@@ -94,7 +94,9 @@ class Knowledge:
 
     async def _solution(self, arguments: AddSolution, context: ToolContext) -> ToolResult:
         learnt = self._knowledge.add(
-            await self._scope_to_change(context),
+            await self._scope_to_change(
+                context, arguments.error, arguments.solution, *arguments.examples
+            ),
             LearntDraft(
                 "solution",
                 arguments.error,
@@ -108,7 +110,7 @@ class Knowledge:
 
     async def _pattern(self, arguments: AddPattern, context: ToolContext) -> ToolResult:
         learnt = self._knowledge.add(
-            await self._scope_to_change(context),
+            await self._scope_to_change(context, arguments.pattern, *arguments.examples),
             LearntDraft(
                 "pattern",
                 arguments.pattern,
@@ -149,8 +151,8 @@ class Knowledge:
     def _scope(self, context: ToolContext) -> Scope:
         return knowledge_scope(self._memories.scope_of(context.conversation), context)
 
-    async def _scope_to_change(self, context: ToolContext) -> Scope:
-        return knowledge_scope(await scope_to_change(self._memories, context), context)
+    async def _scope_to_change(self, context: ToolContext, *texts: str) -> Scope:
+        return knowledge_scope(await scope_to_change(self._memories, context, *texts), context)
 
 
 def _learnt(learnt: Learnt) -> ToolResult:

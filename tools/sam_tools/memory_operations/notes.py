@@ -67,7 +67,7 @@ class Notes:
         )
 
     async def _store(self, arguments: StoreNote, context: ToolContext) -> ToolResult:
-        scope = await scope_to_change(self._memories, context)
+        scope = await scope_to_change(self._memories, context, arguments.content)
         replaced = self._notes.get(scope, arguments.key) is not None
         self._notes.put(scope, arguments.key, arguments.content, origin=origin_of(context))
         done = "Replaced the note" if replaced else "Stored a note"

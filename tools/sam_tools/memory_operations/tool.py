@@ -121,7 +121,9 @@ class MemoryOperations:
             one_line(arguments.context),
             origin=origin_of(context),
         )
-        scope = await scope_to_change(self._memories, context)
+        scope = await scope_to_change(
+            self._memories, context, draft.content, draft.context, *draft.tags
+        )
         context.emit("Storing\n")
         await self._memories.prepare([draft.content])
         memory, new = self._memories.store(scope, draft)

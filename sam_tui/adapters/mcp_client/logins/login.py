@@ -161,7 +161,7 @@ class LoginFile:
         """Store new tokens. Raises ``OAuthTokenError`` for one that no header can hold."""
         token = tokens.access_token
         if not (token and token.isascii() and token.isprintable()):
-            raise OAuthTokenError("Its access token contains characters that cannot be sent")
+            raise OAuthTokenError("Its access token is empty or cannot be sent")
         lasting = tokens.expires_in
         self.login.tokens = tokens
         if self._context is not None:

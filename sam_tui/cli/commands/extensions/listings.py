@@ -28,7 +28,7 @@ def skills_group() -> None:
     "--kind",
     type=click.Choice(["skills", "commands", "agents", "rules"]),
     default="skills",
-    help="Convert files of other kinds instead.",
+    help="The kind of files to list (skills).",
 )
 @place_options
 def list_skills(**values: Any) -> int:

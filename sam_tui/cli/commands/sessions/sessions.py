@@ -75,7 +75,7 @@ _DAY = 86_400
 @click.option(
     "--by", type=click.Choice(_KEYS), multiple=True, help="Print one table for each of these."
 )
-@click.option("--days", type=click.IntRange(min=1), default=30, help="The most rows to print (30).")
+@click.option("--days", type=click.IntRange(min=1), default=30, help="Only the last N days (30).")
 @click.option("--conversation", metavar="ID", help="Only one conversation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @place_options

@@ -78,7 +78,7 @@ def _page(root: click.Context) -> Iterator[str]:
         ".SH FILES",
         ".TP",
         ".I settings.toml",
-        "Your settings; \\\\fBsam-tui config path\\\\fR prints the path.",
+        "Your settings; \\fBsam-tui config path\\fR prints the path.",
     )
     yield from (".TP", ".I policy.toml", "Permissions of the agent, in the same folder.")
     yield from (".SH EXIT STATUS", *_exit_codes())

@@ -122,7 +122,7 @@ class Sampler:
         if judged.outcome == "deny":
             decision = request.decided("deny", judged.by, judged.rule, judged.reason)
         elif self._guard.policy.mode == "bypass":
-            decision = request.decided("allow", "mode", "mode:bypass", "the request is empty")
+            decision = request.decided("allow", "mode", "mode:bypass", "the mode allows everything")
         else:
             why = "you pay for what it reads and writes; it sees nothing of this conversation"
             decision = await self._guard.confirm(request, why, "sampling")

@@ -63,7 +63,7 @@ class PlannedCompaction:
         if self.written.fault:
             lines += [f"Summary by rules, because no model wrote notes: {self.written.fault}", ""]
         new = [m for m in compacted.opening if all(m is not old for old in self.messages)]
-        lines += [(f"---- replaces it\n{getattr(m, 'text', '')}\n") for m in new]
+        lines += [f"---- replaces it\n{getattr(m, 'text', '')}\n" for m in new]
         for heading, messages in (("summarised", self.summarised), ("dropped", self.dropped)):
             lines += [f"---- {heading}", *(_line(m) for m in messages), ""]
         return "\n".join(lines)

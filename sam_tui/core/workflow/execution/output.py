@@ -196,7 +196,6 @@ def _invalid(step: Step, faults: list[str]) -> WorkflowRefused:
     return WorkflowRefused(
         "output_invalid",
         f"The output of step {step.id} does not fit: {'; '.join(faults)}.",
-        hint="Nothing has changed, and the token stays valid. Correct the output and send it "
-        "again.",
+        hint="Nothing has changed; a token stays valid. Correct it and send it again.",
         details={"step": step.id, "faults": faults, "schema": step.output},
     )

@@ -235,6 +235,6 @@ def _invalid(plan: str, faults: list[str]) -> WorkflowRefused:
     return WorkflowRefused(
         "output_invalid",
         f"The plan of step {plan} does not fit: {'; '.join(faults)}.",
-        hint="Nothing has changed, and the token stays valid. Correct the plan and send it again.",
+        hint="Nothing has changed; a token stays valid. Correct it and send it again.",
         details={"step": plan, "faults": faults},
     )

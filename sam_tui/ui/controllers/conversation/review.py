@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
@@ -9,6 +10,9 @@ from sam_tui.ui import programs
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.screens.review import ReviewMarks, ReviewRequest, ReviewScreen
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.checkpoints import RewindPlan
 
 
 class ConversationReview:
@@ -32,7 +36,7 @@ class ConversationReview:
         marks = self._marks.setdefault(conversation, ReviewMarks())
 
         def ask(request: ReviewRequest) -> None:
-            screen.run_worker(self._do(conversation, screen, request), group="review")
+            screen.run_worker(self._do(conversation, screen, screen.plan, request), group="review")
 
         screen = ReviewScreen(marks, redact, ask, self._submit)
         self._context.app.push_screen(screen)
@@ -47,23 +51,28 @@ class ConversationReview:
             screen.show(None, error.explain())
 
     async def _do(
-        self, conversation: ConversationId, screen: ReviewScreen, request: ReviewRequest
+        self,
+        conversation: ConversationId,
+        screen: ReviewScreen,
+        plan: "RewindPlan | None",
+        request: ReviewRequest,
     ) -> None:
         runtime, path = self._context.runtime, request.change.path
         if request.what == "open":
             real = os.path.join(runtime.workspace.root, path)
             note = await programs.open_file(self._context.app, real, request.line)
         else:
-            note = await self._undo(screen, request)
+            note = await self._undo(plan, request)
         await self._look(conversation, screen, note)
 
-    async def _undo(self, screen: ReviewScreen, request: ReviewRequest) -> str:
-        """Undo a change; the outcome in words. A file that changed since it was drawn is left alone."""
-        if screen.plan is None:
+    async def _undo(self, plan: "RewindPlan | None", request: ReviewRequest) -> str:
+        """Undo a change of the plan that was drawn when the key was pressed; the outcome in words.
+        A file that changed since then is left alone."""
+        if plan is None:
             return ""
         path, hunk = request.change.path, request.hunk
         try:
-            await self._context.runtime.checkpoints.restore(screen.plan, (path,), hunk=hunk)
+            await self._context.runtime.checkpoints.restore(plan, (path,), hunk=hunk)
         except SamError as error:
             return error.explain()
         part = "" if hunk is None else f"hunk {hunk + 1} of "

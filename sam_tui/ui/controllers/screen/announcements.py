@@ -64,7 +64,9 @@ class Announcer:
             self._say(f"Target: {target}")
         self._say(f"Why: {request.why}")
         for line in coming_lines(inquiry.coming, WHOLE).plain.splitlines()[1:]:
-            self._say(line)
+            self._say(f"Then: {line.removeprefix('then').strip()}")
+        if inquiry.coming:
+            self._say("a lists the questions of this kind, for one answer to all.")
         for diff in request.preview:
             lines = diff.unified.rstrip("\n").split("\n")
             more = [f"{len(lines) - _MOST_LINES} more lines; w reads all."]

@@ -40,6 +40,10 @@ class LayoutActions:
         elif wish in SIDES:
             side = cast("SideWish", wish)
             self._use(replace(layout, side=side))
+            if (
+                side == "hide"
+            ):  # also where it was the wish before, and a key opened the column since
+                self._screen.show_side(False)
             self._say(SIDES[side])
         elif wish.isdecimal() and len(wish) < 4:
             self._use(layout.widened_to(int(wish)))

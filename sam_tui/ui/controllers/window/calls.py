@@ -1,10 +1,11 @@
 """/xray: the model calls of the conversation on show, each opened as it was sent."""
 
-from functools import partial
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sam_tui.core.agent.calls.xray import call_line, xray
-from sam_tui.ui.controllers.context import Context, Option
+from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
@@ -20,14 +21,35 @@ def show_calls(context: Context, current: CurrentConversation) -> None:
     if conversation is None:
         context.notice("/xray needs a conversation: send a first prompt to begin one.")
         return
-    options: list[Option] = [
-        (
-            Choice(one_line(call_line(call), 100), one_line(call.prefix.culprit, 40)),
-            partial(_show, context, conversation, call),
-        )
-        for call in reversed(context.runtime.calls.calls(conversation))
+    calls = list(reversed(context.runtime.calls.calls(conversation)))
+
+    async def load() -> Sequence[Choice]:
+        return [_choice(call) for call in calls]
+
+    def preview(index: int) -> list[str]:
+        culprit = calls[index].prefix.culprit
+        lines = ["", one_line(call_line(calls[index]), 160)]
+        return [*lines, f"first block that differs: {one_line(culprit, 80)}"] if culprit else lines
+
+    context.pick_loaded(
+        "look at a model call",
+        load,
+        lambda index: _show(context, conversation, calls[index]),
+        empty="This conversation has no model calls yet.",
+        preview=preview,
+    )
+
+
+def _choice(call: "ModelCall") -> Choice:
+    """What fits a row of 80 columns; the rest of it stands below the list."""
+    usage = call.usage
+    money = "–" if usage.cost is None else f"${usage.cost:.4f}"
+    words = [
+        f"#{call.number}  {datetime.fromtimestamp(call.at):%H:%M:%S}",
+        f"in {usage.input_tokens:,}  out {usage.output_tokens:,}  {money}",
+        *(["FAILED"] if call.fault else []),
     ]
-    context.pick("look at a model call", options, empty="This conversation has no model calls yet.")
+    return Choice("  ".join(words), one_line(call.model, 24))
 
 
 def _show(context: Context, conversation: "ConversationId", call: "ModelCall") -> None:

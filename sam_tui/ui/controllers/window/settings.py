@@ -93,7 +93,7 @@ class SettingActions:
             return
         from sam_tui.ui.screens.forms import KeyForm
 
-        why = f"It is stored for later runs and replaces the variable {variable}."
+        why = f"It is stored for later runs, where the variable {variable} takes precedence."
         form = KeyForm(SECRETS[variable], why, keeps=True)
 
         def typed(key: str | None) -> None:

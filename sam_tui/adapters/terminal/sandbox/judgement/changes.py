@@ -211,7 +211,9 @@ def make_inside(
 
     linked = bool(content) and leads_to_places(real, watch.later_run.root_of(real), content)
     if content and (linked or kind is not None) and not os.path.lexists(real):
-        change = change_of(f"programs search {real} for what they start", None, content.encode())
+        change = change_of(
+            f"{real} is where programs look for what they start", None, content.encode()
+        )
         watch.ask(call, OutsideWish("write", real, content=change.digest), change, rights, act)
     else:
         watch.do(call, rights, act)
@@ -264,7 +266,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         raise OSError(errno.EINVAL, "Invalid argument")
     if not stat.S_ISREG(mode) and (kind is not None or _leads_to_places(watch, new)):
         text = os.readlink(old) if stat.S_ISLNK(mode) else "a pipe, socket or device"
-        change = change_of(f"programs search {new} for what they start", None, text.encode())
+        change = change_of(f"{new} is where programs look for what they start", None, text.encode())
         wish = OutsideWish("rename", old, new, content=change.digest)
         watch.ask(call, wish, change, rights, rename)
         return

@@ -82,7 +82,7 @@ def _becoming(watch: Watch, old: str, new: str) -> Iterator[tuple[str, str, Plac
         if is_link:
             if leads_to_places(moved, root) and not (before and leads_to_places(path, before)):
                 text = _content(path)
-                why = f"programs search {moved} for what they start"
+                why = f"{moved} is where programs look for what they start"
                 yield path, digest_of(text), change_of(why, None, text)
             continue
         kind = place_of(moved, root, disk=path)
