@@ -320,7 +320,11 @@ def test_the_mode_of_a_file_that_belongs_to_somebody_else_is_left_alone(tmp_path
         os.chown(file, owner, -1)
         make_private(file)
         modes.append(stat.S_IMODE(file.stat().st_mode))
-    assert modes == [0o600, 0o644]
+    file = tmp_path / "read-only"
+    file.touch(0o400)
+    make_private(file)
+    modes.append(stat.S_IMODE(file.stat().st_mode))
+    assert modes == [0o600, 0o644, 0o400]
 
 
 @pytest.mark.requirement("storage:power-cut")
