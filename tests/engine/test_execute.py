@@ -164,7 +164,7 @@ async def test_what_is_no_look_alike_stays_as_it_is(kit: Kit, text: str) -> None
 
 @pytest.mark.requirement("execute:gate")
 @pytest.mark.parametrize(
-    ("name", "arguments"), [("ping", {}), ("murmur", {"text": "x"}), ("murmur", {"text": 1})]
+    ("name", "arguments"), [("ping", {}), ("murmur", {"text": "x"}), ("murmur", {"text": []})]
 )
 async def test_what_a_phase_does_not_allow_does_not_run_nor_are_its_arguments_discussed(
     kit: Kit, name: str, arguments: dict[str, object]

@@ -62,6 +62,8 @@ def test_results_are_masked_within_json_in_their_data_and_in_the_names_of_files(
         result = ToolResult(text, display=(diff,), data=told, mime_type="application/json")
         shown = masked(result, Shield())
         whole = shown.text + json.dumps(dict(shown.data)) + repr(shown.display)
+        token = Shield().redact(TOKEN)
+        assert shown.display == (Diff(f"{token}.txt", f"+x {token}", 1, 0),)
         assert TOKEN not in whole
         assert PASSWORD not in whole
         assert json.loads(shown.text)["output"].startswith("a\n<secret:")

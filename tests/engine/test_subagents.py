@@ -13,6 +13,7 @@ from sam_tui.core.events import InquiryOpened
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.ports.model import TextDelta, UsageDelta
+from sam_tui.core.prompt.attachments import Attachments
 from sam_tui.core.usage import Usage
 from tests.fakes.engine_kit import Kit, Piece, RawModel, calls, open_engine
 
@@ -84,6 +85,16 @@ async def test_no_tools_join_it_that_come_while_its_parent_works(kit: Kit) -> No
     crew.engine = replace(crew.engine, arrivals=arrivals)
     assert (await crew.run(SubagentAssignment("look"))).answer == "ok"
     assert joined == []
+
+
+@pytest.mark.requirement("subagent:isolated")
+async def test_names_of_files_in_its_assignment_are_words(kit: Kit) -> None:
+    def attachments() -> Attachments:
+        raise AssertionError("files are read for messages of a person alone")
+
+    crew = Crew(kit, [TextDelta("ok")])
+    crew.engine = replace(crew.engine, attachments=attachments)
+    assert (await crew.run(SubagentAssignment("look at @notes.txt"))).answer == "ok"
 
 
 @pytest.mark.requirement("subagent:workflow-mode")

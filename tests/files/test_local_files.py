@@ -125,12 +125,16 @@ def test_a_new_file_gets_the_usual_mode(files: LocalFiles, tmp_path: Path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 @pytest.mark.requirement("files:mode-bits")
-def test_the_owner_survives_a_write_by_root(files: LocalFiles, tmp_path: Path):
+@pytest.mark.parametrize(("user", "group"), [(1234, 1235), (1234, None), (None, 1235)])
+def test_the_owner_survives_a_write_by_root(
+    files: LocalFiles, tmp_path: Path, user: int | None, group: int | None
+):
     (tmp_path / "a").touch()
-    os.chown(tmp_path / "a", 1234, 1235)
+    owner = (os.geteuid() if user is None else user, os.getegid() if group is None else group)
+    os.chown(tmp_path / "a", *owner)
     files.write(at(tmp_path, "a"), b"new", replace=True)
-    found = (tmp_path / "a").stat()
-    assert (found.st_uid, found.st_gid) == (1234, 1235)
+    about = (tmp_path / "a").stat()
+    assert (about.st_uid, about.st_gid) == owner
 
 
 @pytest.mark.requirement("files:mode-bits")

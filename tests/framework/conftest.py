@@ -63,10 +63,13 @@ def bench(opened: Opened) -> Bench:
     return opened()
 
 
-def looked_at(folder: Path, **environ: str) -> Iterator[Runtime]:
+PROVIDERS = {"SERPAPI_API_KEY": "key", "SAM_TUI_IMAGE_BASE": "http://127.0.0.1:8123/v1"}
+
+
+def looked_at(folder: Path, *, profile: str = "", **environ: str) -> Iterator[Runtime]:
     """A runtime to look at, over an empty folder: nothing in it starts anything that runs on."""
     (folder / "ws").mkdir()
-    options = assembly.Options(str(folder / "ws"), str(folder / "data"))
+    options = assembly.Options(str(folder / "ws"), str(folder / "data"), profile=profile)
     runtime = assembly.build(options, {"HOME": str(folder), **environ})
     yield runtime
     runtime.parts.close()
@@ -81,8 +84,7 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     """A runtime to look at with every tool and operation, those that need a provider included."""
-    keys = {"SERPAPI_API_KEY": "key", "SAM_TUI_IMAGE_BASE": "http://127.0.0.1:8123/v1"}
-    yield from looked_at(tmp_path_factory.mktemp("full"), **keys)
+    yield from looked_at(tmp_path_factory.mktemp("full"), **PROVIDERS)
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.agent.turn_hooks import MOST_STOPS
 from sam_tui.core.errors import UsageError
-from sam_tui.core.events import HistoryShortened, HookFinished
+from sam_tui.core.events import HistoryShortened, HookFinished, Noticed
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.messages import ReminderMessage, UserMessage
-from tests.hooks.conftest import Place, gone, keeps, one_call, says, turn
+from tests.hooks.conftest import Place, gone, keeps, one_call, says, shell, turn
 
 DONE = {"text": "Done."}
 
@@ -32,6 +32,29 @@ async def test_a_message_that_a_hook_refuses_reaches_neither_the_model_nor_the_h
     assert not any(isinstance(message, UserMessage) for message in refused.messages)
     sent = await turn(runtime, "hello")
     assert sent.finished is not None and sent.finished.answer == "Done."
+
+
+@pytest.mark.requirement("hooks:prompt")
+async def test_of_messages_that_are_typed_meanwhile_a_hook_refuses_one_and_the_other_is_answered(
+    place: Place,
+) -> None:
+    place.user(
+        "grep -q secret && { echo no secrets >&2; exit 2; } || true", event="UserPromptSubmit"
+    )
+    runtime = place.build(shell("true"), {"text": "And hello."})
+    session, heard = runtime.open_session(), runtime.bus.subscribe()
+    typed = ["my secret", "hello"]
+
+    def steering() -> list[str]:
+        messages, typed[:] = [*typed], []
+        return messages
+
+    finished = await session.run("go", steering)
+    assert (finished.answer, finished.steps) == ("And hello.", 2)
+    sent = [m.text for m in session.messages if isinstance(m, UserMessage)]
+    assert sent == ["go", "hello"]
+    warnings = [event.text for event in heard.drain() if isinstance(event, Noticed)]
+    assert ["no secrets" in text for text in warnings] == [True]
 
 
 @pytest.mark.requirement("hooks:prompt")

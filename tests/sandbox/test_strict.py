@@ -129,6 +129,7 @@ def test_a_profile_for_macos_reaches_of_a_list_of_hosts_the_servers_of_this_mach
         '(allow network-outbound (remote ip "localhost:9"))',
     ]
     assert "localhost" not in profile(Bounds(("/w",)), "off", HostTerms(lists))
+    assert profile(Bounds(("/w",)), "hosts") == profile(Bounds(("/w",)), "hosts", HostTerms(()))
 
 
 @pytest.mark.requirement("sandbox:seatbelt")

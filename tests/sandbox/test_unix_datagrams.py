@@ -2,10 +2,13 @@
 
 import socket
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sandbox.network import datagrams
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.sandbox.hosts_kit import Held, Person, paths
@@ -171,9 +174,32 @@ async def test_datagrams_between_the_processes_of_a_command_arrive(
     run: Run, workspace: Path, way: str
 ) -> None:
     person = Person()
-    result = await run(python(workspace, AMONG_THEMSELVES[way]), ask=person)
+    with closing(Sandbox()) as unused:  # its first socket waits for threads that had sent before
+        result = await run(python(workspace, AMONG_THEMSELVES[way]), ask=person, box=unused)
     assert result.output.strip() == ANSWERS[way]
     assert person.asked == []
+
+
+@pytest.mark.requirement("sandbox:unix-datagrams")
+async def test_none_is_made_while_a_thread_may_not_have_looked_yet_which_socket_it_sends_by(
+    run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datagrams, "_LEAVING_SECONDS", 0.0)
+    code = """
+one, other = socket.socketpair(); went = threading.Event(); piece = bytearray(16_000_000)
+def work():
+    with open("/dev/urandom", "rb", 0) as source:
+        one.sendmsg([b"early"]); went.set(); os.readv(source.fileno(), [piece] * 1000)
+thread = threading.Thread(target=work, daemon=True); thread.start(); went.wait()
+def in_kernel():
+    with open(f"/proc/self/task/{thread.native_id}/stat") as stat: return int(stat.read().split()[14])
+while in_kernel() < 3: pass
+try: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+except OSError as error: print(error.strerror, flush=True)
+os._exit(0)"""
+    with closing(Sandbox(live="thread")) as unused:
+        result = await run(python(workspace, code), box=unused)
+    assert result.output.strip() == "No buffer space available"
 
 
 @pytest.mark.requirement("sandbox:unix-datagrams")

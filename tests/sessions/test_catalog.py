@@ -40,6 +40,7 @@ def test_conversations_are_named_pinned_archived_searched_and_deleted(
         return [entry["id"] for entry in json.loads(out)]
 
     assert ids("list") == ["talk-b", "talk-a"]
+    assert ids("list", "-C", str(data.parent)) == []
     assert sam("sessions", "pin", "talk-a")[0] == 0
     assert ids("list") == ["talk-a", "talk-b"]
     assert "Its title is: Sizes" in sam("sessions", "rename", "talk-a", "Sizes", "\x1b[31m")[1]
@@ -79,7 +80,7 @@ def test_one_that_another_program_has_open_is_not_deleted(
 ) -> None:
     with open_storage(data, program="another") as storage:
         storage.conversations.claim(ConversationId("talk-a"))
-        assert sam("sessions", "delete", "talk-a", "--yes")[0] != 0
+        assert sam("sessions", "delete", "talk-a", "--yes")[0] == 75
         assert len(storage.conversations.messages(ConversationId("talk-a"))) == 4
 
 

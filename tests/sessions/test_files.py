@@ -104,6 +104,7 @@ def test_where_nothing_can_be_written_conversations_are_read(
     for words in (["list"], ["show", C], ["search", "this"], ["export", C, "--format", "json"]):
         code, output = sam("sessions", *words)
         assert code == 0 and "find this" in output, words
+    assert sam("audit", "list")[0] == 0
     assert sam("sessions", "rename", C, "x")[0] == 70
     assert (data / "sam.db").read_bytes() == before
 

@@ -68,6 +68,15 @@ def test_a_power_cut_breaks_no_file_and_takes_back_no_step_of_a_workflow(tmp_pat
     assert modes == {"sam.db": ("wal", 1), "workflows.db": ("wal", 2)}
 
 
+@pytest.mark.requirement("storage:power-cut")
+def test_a_database_that_another_program_took_out_of_its_log_is_put_back(tmp_path: Path) -> None:
+    open_storage(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "sam.db")) as another:
+        another.execute("PRAGMA journal_mode = DELETE")
+    with closing(open_storage(tmp_path)) as storage:
+        assert storage.database.query("PRAGMA journal_mode") == [("wal",)]
+
+
 def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
@@ -320,7 +329,11 @@ def test_the_mode_of_a_file_that_belongs_to_somebody_else_is_left_alone(tmp_path
         os.chown(file, owner, -1)
         make_private(file)
         modes.append(stat.S_IMODE(file.stat().st_mode))
-    assert modes == [0o600, 0o644]
+    file = tmp_path / "read-only"
+    file.touch(0o400)
+    make_private(file)
+    modes.append(stat.S_IMODE(file.stat().st_mode))
+    assert modes == [0o600, 0o644, 0o400]
 
 
 @pytest.mark.requirement("storage:power-cut")

@@ -293,9 +293,7 @@ class Supervision:
 
     def close(self) -> None:
         """End the supervisor; calls that still wait for it fail."""
-        for number, handle in self._held.items():
-            if self._host != "kept":  # what others keep goes on without this program
-                self.send({"tell": "stop", "run": number})
+        for handle in self._held.values():
             handle.end()
             handle.shut()
         self._held.clear()
