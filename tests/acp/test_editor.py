@@ -338,7 +338,8 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_heard(running: Edito
     answer = running.ask("session/new", cwd="/no/such", mcpServers=[])
     assert answer["error"]["data"]["errors"] == ["/no/such does not exist."]
     running.send(b'{"id":"deep","method":"x","params":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001)
-    assert running.answer("deep")["error"]["code"] == -32600
+    # How deep JSON may be differs between versions of Python.
+    assert running.answer("deep")["error"]["code"] in (-32600, -32601)
     assert running.prompt(session, "hello")[0]["result"]["stopReason"] == "end_turn"
 
 
