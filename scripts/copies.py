@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import accumulate
@@ -19,7 +18,6 @@ from typing import IO
 
 from scripts.breaks import Mutant, broken
 from scripts.forking import UNSWAPPED, Job
-from scripts.tracing import read
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 300.0
@@ -30,10 +28,6 @@ FEW = 5.0
 """Seconds that the tests take together that a mutant is tried on first."""
 SOME = 200
 """Tests at once of those that do not run the module themselves."""
-TRACED_AT_ONCE = 4
-"""Copies whose tests are traced beside each other: tests wait more than they compute."""
-FILES_OF_A_COPY = 8
-"""Files of tests for which one more copy is worth its start."""
 _NOT_SWAPPED = "not swapped"
 _UNLOADED = "while loading conftest"
 """What pytest says where what the tests are made of cannot be imported."""
@@ -43,13 +37,12 @@ COPIED = ("sam_tui", "tools", "reminders", "tests", "scripts", "docs", "bench", 
 class Copy:
     """The project in a folder of its own, with an environment that imports from there."""
 
-    def __init__(self, folder: Path, root: Path = ROOT) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # What is compiled is known by the time of its source, and comes along.
-        ignored = shutil.ignore_patterns("*-pytest-*.pyc")
+        ignored = shutil.ignore_patterns("__pycache__")
         for name in COPIED:
-            shutil.copytree(root / name, folder / name, ignore=ignored)
-        for file in root.iterdir():
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        for file in ROOT.iterdir():
             if file.is_file():
                 shutil.copy2(file, folder / file.name)
         (folder / ".trace").mkdir()
@@ -119,25 +112,24 @@ class Copy:
         *,
         aside: bool = False,
     ) -> "Trace":
-        """Run the tests of modules once, in copies of this one beside each other, and write down which
-        of these ``lines`` each test runs.
+        """Run the tests of modules once, and write down which of these ``lines`` each test runs.
 
         A test that fails only while it is traced runs again without. Where one fails then, too, it
         is left ``aside``, or ``BrokenError`` is raised.
         """
-        sizes = self._sizes(outermost(modules))
-        shares = dealt(sizes, min(TRACED_AT_ONCE, 1 + len(sizes) // FILES_OF_A_COPY))
-        with (
-            tempfile.TemporaryDirectory(prefix="sam-tui-mutants-") as folder,
-            ThreadPoolExecutor(len(shares)) as threads,
-        ):
-            more = (Path(folder, str(number)) for number in range(1, len(shares)))
-            copies = [self, *(Copy(place, self.folder) for place in more)]
-            runs = [
-                threads.submit(copy._traced, share, modules, lines)
-                for copy, share in zip(copies, shares, strict=True)
-            ]
-            trace = Trace(modules, [run.result() for run in runs])
+        notes = self.folder / ".trace"
+        for file in notes.iterdir():  # of the area before
+            file.unlink()
+        asked = {str(self.folder / name): sorted(lines[name]) for name in modules}
+        (notes / "modules").write_text(json.dumps(asked), "utf-8")
+        start = self.site / "tracing.pth"
+        start.write_text("import scripts.tracing\n", "utf-8")
+        code, said = self.run(outermost(modules), None)
+        if code not in (0, 1):
+            raise BrokenError(said)
+        start.unlink()
+        (notes / "modules").unlink()
+        trace = Trace(modules, notes)
         self.seconds = trace.seconds
         if aside:
             trace.leave(self._failing_of(trace.failed))
@@ -147,39 +139,6 @@ class Copy:
             if code:
                 raise BrokenError(said)
         return trace
-
-    def _sizes(self, paths: Sequence[str]) -> dict[str, int]:
-        """The files of tests below these paths, and how long each is; single tests stay by themselves."""
-        files = {
-            str(file.relative_to(self.folder)): file.stat().st_size
-            for path in paths
-            for file in sorted((self.folder / path).rglob("test_*.py")) or [self.folder / path]
-            if "::" not in path
-        }
-        return files | {
-            path: 0 for path in paths if "::" in path and path.partition("::")[0] not in files
-        }
-
-    def _traced(
-        self,
-        paths: Sequence[str],
-        modules: Mapping[str, Sequence[str]],
-        lines: Mapping[str, Collection[int]],
-    ) -> Path:
-        """Run these tests once, traced; the folder of what was written down."""
-        notes = self.folder / ".trace"
-        for file in notes.iterdir():  # of the area before
-            file.unlink()
-        asked = {str(self.folder / name): sorted(lines[name]) for name in modules}
-        (notes / "modules").write_text(json.dumps(asked), "utf-8")
-        start = self.site / "tracing.pth"
-        start.write_text("import scripts.tracing\n", "utf-8")
-        code, said = self.run(paths, None)
-        if code not in (0, 1):
-            raise BrokenError(said)
-        start.unlink()
-        (notes / "modules").unlink()
-        return notes
 
     def choose(self, tests: Sequence[str]) -> None:
         """Let only these run, in this order; all where there is none."""
@@ -307,19 +266,19 @@ class BrokenError(Exception):
 class Trace:
     """Which test runs which lines, and how long each takes."""
 
-    def __init__(self, modules: Mapping[str, Sequence[str]], notes: Sequence[Path]) -> None:
+    def __init__(self, modules: Mapping[str, Sequence[str]], notes: Path) -> None:
         names = list(modules)
         self.seconds: dict[str, float] = {}
         self.failed: list[str] = []
         self.tests: dict[tuple[str, int], set[str]] = {}
         self.modules: dict[str, set[str]] = {name: set() for name in modules}
         self._paths = {name: tuple(paths) for name, paths in modules.items()}
-        for row in (row for place in notes for row in read(str(place / "tests"))):
+        for row in (notes / "tests").read_text("utf-8").splitlines():
             outcome, seconds, test = row.split(" ", 2)
             self.seconds[test] = float(seconds)
             if outcome == "failed" and test not in self.failed:  # it is said for call and teardown
                 self.failed.append(test)
-        for row in (row for place in notes for row in read(str(place / "lines"))):
+        for row in (notes / "lines").read_text("utf-8").splitlines():
             module, line, test = row.split(" ", 2)
             name = names[int(module)]
             if test in self.seconds and test.startswith(self._paths[name]):
@@ -372,17 +331,6 @@ def outermost(modules: Mapping[str, Sequence[str]]) -> list[str]:
     """The folders and files of the tests of modules. Of a folder and a file in it pytest took the file."""
     paths = sorted({test for tests in modules.values() for test in tests})
     return [path for path in paths if not any(path.startswith(f"{other}/") for other in paths)]
-
-
-def dealt(sizes: Mapping[str, int], most: int) -> list[list[str]]:
-    """What has a size in at most so many shares of about one size, each in order."""
-    shares: list[list[str]] = [[] for _ in range(min(most, len(sizes)))]
-    sums = [0] * len(shares)
-    for name in sorted(sizes, key=lambda name: -sizes[name]):
-        smallest = sums.index(min(sums))
-        shares[smallest].append(name)
-        sums[smallest] += sizes[name] + 1
-    return [sorted(share) for share in shares]
 
 
 def files_of(tests: Sequence[str]) -> list[str]:

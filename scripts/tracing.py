@@ -80,11 +80,10 @@ class Tracer:
         numbered = enumerate(modules.items())
         self.modules = {name: (number, set(lines)) for number, (name, lines) in numbered}
         self.notes = Notes()
+        self.begin()
 
     def begin(self) -> None:
         """Lines count for the test that runs now."""
-        threading.settrace(self)
-        sys.settrace(self)
         self.test = "".join(read(TEST))
         self.left: dict[tuple[int, int, str], set[int]] = {}
 
@@ -117,14 +116,14 @@ class Tracer:
 
 
 def begin() -> Tracer | None:
-    """Trace this process and its forks, if this copy is traced; the pytest of it from its first test on."""
+    """Trace this process and its forks, if this copy is traced."""
     modules = "" if confined() else "".join(read(MODULES))
     if not modules:
         return None
     tracer = Tracer(json.loads(modules))
     os.register_at_fork(after_in_child=tracer.begin)
-    if "scripts.tracing" not in sys.orig_argv:
-        tracer.begin()
+    threading.settrace(tracer)
+    sys.settrace(tracer)
     return tracer
 
 
@@ -154,7 +153,8 @@ def pytest_runtest_logstart(nodeid: str) -> None:
     if TRACER is not None:
         with open(TEST, "w", encoding="utf-8") as file:
             file.write(nodeid)
-        TRACER.begin()  # a test, or one that ran out of stack in it, takes the function away
+        TRACER.begin()
+        sys.settrace(TRACER)  # taken away by a test, or by one that ran out of stack in it
 
 
 def pytest_runtest_logreport(report: "pytest.TestReport") -> None:

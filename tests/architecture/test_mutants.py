@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from scripts.breaks import Mutant, fatal, mutants_of
-from scripts.copies import ROOT, BrokenError, Copy, Forks, dealt
+from scripts.copies import ROOT, BrokenError, Copy, Forks
 from scripts.mutants import excused, prove, table
 
 SUBJECT = '''
@@ -112,12 +112,6 @@ def test_nothing_is_judged_where_the_tool_itself_judges_wrongly(
     tool: Any = SimpleNamespace(copy=copy, play=same if wrong == "forks" else right)
     with pytest.raises(BrokenError, match="was killed by" if verdict else "survived"):
         prove(cast("Forks", tool), fatal("subject.py", SUBJECT)[0], [["test_it.py"]])
-
-
-@pytest.mark.requirement("framework:assembled")
-def test_files_of_tests_are_dealt_in_shares_of_about_one_size() -> None:
-    assert dealt({"a": 5, "b": 3, "c": 2, "d": 1}, 2) == [["a", "d"], ["b", "c"]]
-    assert dealt({"b": 1, "a": 1}, 4) == [["b"], ["a"]]
 
 
 @pytest.mark.requirement("framework:assembled")
