@@ -87,5 +87,5 @@ async def test_a_folder_whose_link_becomes_a_place_is_moved_with_it_after_a_yes(
     assert (result.output, result.refused) == ("../../e\n", ())
     asked = [(a.kind, a.to, a.change and a.change.why) for a in person.asked]
     hooks = str(repository / ".git/hooks")
-    why = f"programs search {hooks}/pre-commit for what they start"
+    why = f"{hooks}/pre-commit is where programs look for what they start"
     assert asked == [("rename", hooks, why)]
