@@ -32,8 +32,8 @@ async def test_what_a_killed_program_was_writing_is_removed_by_the_next(kept: An
     assert set(store.iterdir()) == before
 
 
-@pytest.mark.requirement("checkpoints:killed")
-async def test_what_is_wrong_with_a_checkpoint_is_told_with_the_error(kept: Any) -> None:
+async def three_checkpoints(kept: Any) -> dict[int, str]:
+    """What a file had before each of three calls, by the number of its checkpoint."""
     promised: dict[int, str] = {}
     for state in ("one", "two", "three"):
         kept.write("state", state)
@@ -41,6 +41,12 @@ async def test_what_is_wrong_with_a_checkpoint_is_told_with_the_error(kept: Any)
             promised[number] = state
             kept.write("state", "changed")
     await kept.checkpoints.checkpoints()
+    return promised
+
+
+@pytest.mark.requirement("checkpoints:killed")
+async def test_what_is_wrong_with_a_checkpoint_is_told_with_the_error(kept: Any) -> None:
+    promised = await three_checkpoints(kept)
     first, second, _ = promised
     promised[second] = "another"
     (store,) = (kept.data / "checkpoints").iterdir()
@@ -74,14 +80,9 @@ async def test_git_that_cannot_read_its_references_removes_nothing_that_is_neede
     git.parent.mkdir()
     git.write_text(_BLIND.format(git=shutil.which("git"), path=path))
     git.chmod(0o755)
-    promised: dict[int, str] = {}
-    for state in ("one", "two", "three"):
-        kept.write("state", state)
-        async with kept.calling() as number:
-            promised[number] = state
-            kept.write("state", "changed")
-    await kept.checkpoints.checkpoints()
+    promised = await three_checkpoints(kept)
     (store,) = (kept.data / "checkpoints").iterdir()
+    number = max(promised)
     (store / "refs/snapshots" / str(number)).write_text("")  # as a machine without power leaves it
     del promised[number]
     kept.checkpoints.close()

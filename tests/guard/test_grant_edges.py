@@ -8,16 +8,13 @@ import pytest
 
 from sam_tui.adapters.policy import FileLedger, SavedRules
 from sam_tui.adapters.shell import BashParser
-from sam_tui.adapters.storage import open_storage
 from sam_tui.core.accesses import CommandAccess, Type, Write
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.grants.scopes import command_prefix
 from sam_tui.core.authorization.rules.patterns import CommandPattern
 from sam_tui.core.clock import SystemClock
-from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Approval
-from sam_tui.core.verdict import Decision
 from tests.guard.ward import ALICE, CREATE, RUN, Hand, Ward
 
 READER = CommandReader(BashParser(), root="/ws", home="/h")
@@ -232,22 +229,3 @@ async def test_what_becomes_of_a_link_is_a_matter_of_the_link_and_not_of_where_i
     (here.folder / "ws/way").symlink_to(here.folder / "out/x")
     assert (await here.decide(Write("way", "path", follow=False))).rule == "inside-workspace"
     assert not (await here.decide(Write("way", "path"))).allowed
-
-
-@pytest.mark.requirement("guard:simulator")
-async def test_of_many_past_calls_the_newest_thirty_are_listed_and_all_are_counted(
-    ward: Callable[..., Ward], tmp_path: Path
-) -> None:
-    storage = open_storage(tmp_path / "data")
-    here = ward(sandboxed=False, history=storage.decisions)
-    storage.conversations.create(ALICE, here.workspace.root)
-    for number in range(31):
-        target = f"$ npm run build --n{number}"
-        decision = Decision(RUN, "allow", "user", "r", "w", targets=(target,))
-        storage.decisions.record(ALICE, CallId(str(number)), decision)
-    await here.decide(CommandAccess("npm run build"))
-    session = here.asked[-1].choices[-1]
-    assert (session.covered, session.considered) == (31, 31)
-    newest_first = [f"$ npm run build --n{number}" for number in range(30, 0, -1)]
-    assert [call.target for call in session.past] == newest_first
-    storage.close()

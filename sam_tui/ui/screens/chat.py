@@ -71,7 +71,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self._question: InquiryPanel | None = None
         """The question in place of the prompt, while there is one."""
         self._side_now = False
-        """Whether the side column stands for now because the person went there."""
+        """Whether the side column is open only because the person went there."""
         self._search: SearchBar | None = None
         self._side_over = False
         self._zoomed = False
