@@ -162,8 +162,8 @@ class ServedTasks:
             await self._runtime.open_runner(report).run(execution)
         except asyncio.CancelledError:
             if self.served[execution].cancelled:
-                self._runtime.workflows.workflows().abandon(
-                    execution, "cancelled over the plan API"
+                self._runtime.workflows.workflows().steer(
+                    "abandon", execution, "cancelled over the plan API"
                 )
         except Exception as error:  # noqa: BLE001 - one task's fault ends no other; its response says it
             self.served[execution].fault = f"{type(error).__name__}: {error}"

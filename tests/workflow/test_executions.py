@@ -176,13 +176,13 @@ def test_every_pair_of_states_is_allowed_or_refused_by_the_table() -> None:
 @pytest.mark.requirement("workflow:verbs")
 def test_pause_refuses_work_and_resume_gives_fresh_tokens(bench: Bench) -> None:
     done = begin_feature(bench)
-    bench.workflows.pause(done.execution_id, "lunch")
+    bench.workflows.steer("pause", done.execution_id, "lunch")
     with pytest.raises(WorkflowRefused) as refused:
         bench.workflows.advance(done.opened[0].token, DONE)
     assert code_of(refused) == "execution_paused"
     assert bench.workflows.records.execution(done.execution_id).reason == "lunch"
     assert bench.workflows.tickets(done.execution_id) == ()
-    again = bench.workflows.resume(done.execution_id)
+    again = bench.workflows.steer("resume", done.execution_id)
     assert opened(again) == ["design"]
     assert again.opened[0].attempt == 1
     assert bench.workflows.advance(again.opened[0].token, DONE).state == "running"
@@ -194,21 +194,21 @@ def test_an_idle_execution_begins_when_it_is_resumed(bench: Bench) -> None:
     done = bench.workflows.start("flow", hold=True)
     assert (done.state, done.opened) == ("idle", ())
     with pytest.raises(WorkflowRefused) as refused:
-        bench.workflows.pause(done.execution_id)
+        bench.workflows.steer("pause", done.execution_id)
     assert code_of(refused) == "transition_invalid"
-    assert opened(bench.workflows.resume(done.execution_id)) == ["a"]
+    assert opened(bench.workflows.steer("resume", done.execution_id)) == ["a"]
 
 
 @pytest.mark.requirement("workflow:verbs")
 def test_an_abandoned_execution_cancels_what_is_open_and_stays_ended(bench: Bench) -> None:
     done = begin_feature(bench)
-    bench.workflows.abandon(done.execution_id, "because")
+    bench.workflows.steer("abandon", done.execution_id, "because")
     assert bench.workflows.records.execution(done.execution_id).reason == "because"
     assert [a.status for a in bench.workflows.records.history(done.execution_id)] == ["cancelled"]
     for again, code in (
         (lambda: bench.workflows.advance(done.opened[0].token, DONE), "execution_closed"),
-        (lambda: bench.workflows.resume(done.execution_id), "transition_invalid"),
-        (lambda: bench.workflows.retry(done.execution_id, "design"), "transition_invalid"),
+        (lambda: bench.workflows.steer("resume", done.execution_id), "transition_invalid"),
+        (lambda: bench.workflows.steer("retry", done.execution_id, "design"), "transition_invalid"),
     ):
         with pytest.raises(WorkflowRefused) as refused:
             again()
@@ -232,12 +232,12 @@ def test_a_failed_or_diverged_execution_cancels_what_is_open_and_is_opened_by_re
     assert statuses == {"a": "completed", "b": "failed", "c": "cancelled"}
     for refuse in (
         lambda: bench.workflows.advance(opened_next[1].token, DONE),
-        lambda: bench.workflows.resume(done.execution_id),
+        lambda: bench.workflows.steer("resume", done.execution_id),
     ):
         with pytest.raises(WorkflowRefused) as refused:
             refuse()
         assert code_of(refused) == "execution_closed"
-    again = bench.workflows.retry(done.execution_id, "b")
+    again = bench.workflows.steer("retry", done.execution_id, "b")
     assert (again.state, sorted(opened(again))) == ("running", ["b", "c"])
     assert {ticket.step: ticket.attempt for ticket in again.opened} == {"b": 2, "c": 2}
 
@@ -249,8 +249,8 @@ def test_unknown_executions_workflows_and_steps_are_refused_by_name(bench: Bench
         (lambda: bench.workflows.records.execution("nope"), "execution_unknown"),
         (lambda: bench.workflows.start("flaw"), "workflow_unknown"),
         (lambda: bench.workflows.submit(done.execution_id, "review", DONE), "phase_mismatch"),
-        (lambda: bench.workflows.retry(done.execution_id, "nope"), "step_unknown"),
-        (lambda: bench.workflows.decide(done.execution_id, "retry"), "nothing_asked"),
+        (lambda: bench.workflows.steer("retry", done.execution_id, "nope"), "step_unknown"),
+        (lambda: bench.workflows.steer("decide", done.execution_id, "retry"), "nothing_asked"),
         (lambda: bench.workflows.records.read_artifact("nope"), "artifact_unknown"),
         (
             lambda: bench.workflows.start("flow", execution_id=done.execution_id),
@@ -326,7 +326,7 @@ def test_an_output_schema_is_enforced_fault_by_fault(bench: Bench) -> None:
 def test_every_change_has_an_event_with_a_growing_number(bench: Bench) -> None:
     first, second = begin_feature(bench), bench.workflows.start("flow")
     bench.workflows.advance(first.opened[0].token, DONE)
-    bench.workflows.abandon(second.execution_id)
+    bench.workflows.steer("abandon", second.execution_id)
     events = bench.workflows.records.reader.events(EventQuery(limit=1000))
     numbers = [event.seq for event in events]
     assert numbers == sorted(set(numbers))
@@ -369,7 +369,7 @@ def test_what_ended_long_ago_is_deleted_but_for_accepted_findings(bench: Bench) 
         title="kept", content="c", source_execution_id=done.execution_id, accepted=True
     )
     kept = bench.workflows.notes.add_finding(draft)
-    bench.workflows.abandon(done.execution_id)
+    bench.workflows.steer("abandon", done.execution_id)
     assert bench.workflows.upkeep.prune() == 0
     bench.clock.time += 90_000
     assert bench.workflows.upkeep.prune() == 1

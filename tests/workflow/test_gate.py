@@ -235,7 +235,7 @@ async def test_the_reminder_tells_phase_tools_tasks_failures_and_budgets(floor: 
         "Last failure: work: it ‹broke›", "2 rollbacks",
     ):  # fmt: skip
         assert words in text
-    bench.workflows.abandon(execution.execution_id)
+    bench.workflows.steer("abandon", execution.execution_id)
     assert reminder.content(view) is None
 
 

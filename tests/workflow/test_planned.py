@@ -148,7 +148,7 @@ def test_a_task_keeps_the_folder_of_the_day_that_it_began(bench: Bench) -> None:
     bench.define(WEATHER, "weather")
     task = PlannedTasks(bench.workflows).begin("weather in Rome")
     bench.clock.time += 2 * 86_400
-    bench.workflows.pause(task)
+    bench.workflows.steer("pause", task)
     assert MemoryBank(bench.workflows, task).folder == f"tasks_01121970/{task}/memory_bank"
 
 

@@ -31,7 +31,7 @@ def test_a_failed_guard_opens_the_step_again_until_its_attempts_are_used(bench: 
     assert (done.state, done.outcome, done.opened) == ("failed", "failed", ())
     history = bench.workflows.records.history(done.execution_id)
     assert [(a.number, a.status) for a in history] == [(1, "failed"), (2, "failed"), (3, "failed")]
-    again = bench.workflows.retry(done.execution_id)
+    again = bench.workflows.steer("retry", done.execution_id)
     assert (again.state, again.opened[0].attempt) == ("running", 4)
     assert opened(bench.workflows.advance(again.opened[0].token, GOOD)) == ["b"]
 
@@ -74,9 +74,9 @@ def test_a_failure_can_wait_for_a_decision(
     assert view.question is not None
     assert view.question.choices == ("retry", "accept", "abort")
     with pytest.raises(WorkflowRefused) as refused:
-        bench.workflows.decide(done.execution_id, "perhaps")
+        bench.workflows.steer("decide", done.execution_id, "perhaps")
     assert code_of(refused) == "choice_invalid"
-    done = bench.workflows.decide(done.execution_id, choice)
+    done = bench.workflows.steer("decide", done.execution_id, choice)
     assert (done.state, bench.steps(done.execution_id)) == (state, steps)
     assert bench.workflows.records.execution(done.execution_id).question is None
 
@@ -95,7 +95,7 @@ def test_a_used_up_budget_asks_and_a_person_may_still_go_back(bench: Bench) -> N
     question = bench.workflows.records.execution(done.execution_id).question
     assert question is not None
     assert "rollback:a" in question.choices
-    back = bench.workflows.decide(done.execution_id, "rollback:a")
+    back = bench.workflows.steer("decide", done.execution_id, "rollback:a")
     assert (back.outcome, opened(back)) == ("rolled_back", ["a"])
     assert bench.steps(done.execution_id) == {"a": "running", "b": "pending"}
 
@@ -109,7 +109,7 @@ def test_a_used_up_budget_can_end_it_as_diverged(bench: Bench) -> None:
     bench.workflows.submit(done.execution_id, "a", DONE)
     ended = bench.workflows.fail_step(done.execution_id, "b", "no")
     assert (ended.state, ended.outcome) == ("diverged", "diverged")
-    assert opened(bench.workflows.retry(done.execution_id)) == ["b"]
+    assert opened(bench.workflows.steer("retry", done.execution_id)) == ["b"]
 
 
 @pytest.mark.requirement("workflow:rollback")
@@ -157,9 +157,9 @@ def test_a_whole_execution_has_a_deadline_and_a_pause_stops_the_clock_of_steps(
 ) -> None:
     done = bench.begin("policy: {timeout: 500}\nsteps: [{id: a, prompt: a, timeout: 60}]")
     bench.clock.time += 50
-    bench.workflows.pause(done.execution_id)
+    bench.workflows.steer("pause", done.execution_id)
     bench.clock.time += 100
-    again = bench.workflows.resume(done.execution_id)
+    again = bench.workflows.steer("resume", done.execution_id)
     assert bench.workflows.expire() == ()
     assert again.opened[0].deadline == 1_000_160.0
     bench.clock.time += 400
@@ -178,10 +178,10 @@ def test_a_clock_that_is_put_elsewhere_ends_no_step_and_prolongs_none(bench: Ben
         bench.clock.time += 50
         bench.clock.ahead = ahead
         assert another.expire() == ()
-        bench.workflows.pause(done.execution_id)
+        bench.workflows.steer("pause", done.execution_id)
         bench.clock.ahead = -ahead
         bench.clock.time += 100
-        bench.workflows.resume(done.execution_id)
+        bench.workflows.steer("resume", done.execution_id)
         bench.clock.time += 9
         assert another.expire() == (), ahead
         bench.clock.time += 2
@@ -362,7 +362,7 @@ def test_an_item_that_was_cancelled_is_not_lost_when_work_goes_on(bench: Bench) 
           - {id: b, prompt: b, on_fail: abort}
     """)  # fmt: skip
     bench.workflows.fail_step(done.execution_id, "b", "no")
-    again = bench.workflows.retry(done.execution_id, "b")
+    again = bench.workflows.steer("retry", done.execution_id, "b")
     assert sorted(opened(again)) == ["a", "b"]
     task = ticket(again, "a").task
     assert task is not None

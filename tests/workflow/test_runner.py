@@ -165,11 +165,11 @@ async def test_a_human_step_is_a_question_and_waits_where_nobody_is(
     execution = bench.workflows.start("flow").execution_id
     view = await stage.run(execution)
     assert (view.state, view.reason) == ("paused", "step ask needs a person")
-    bench.workflows.resume(execution)
+    bench.workflows.steer("resume", execution)
     view = await stage.run(execution, lambda _: Reply("green"))
     wrong = "step ask needs a person: 'green' is none of: red, blue."
     assert (view.state, view.reason, len(stage.asked)) == ("paused", wrong, 2)
-    bench.workflows.resume(execution)
+    bench.workflows.steer("resume", execution)
     view = await stage.run(execution, lambda _: Reply(" BLUE"))
     assert view.state == "completed"
     assert (bench.workflows.records.steps(execution)[0].output or {})["answer"] == "blue"
@@ -233,7 +233,7 @@ async def test_a_provider_that_fails_pauses_and_the_step_goes_on_later(
     execution = bench.workflows.start("flow").execution_id
     view = await stage.run(execution)
     assert (view.state, "no key" in view.reason) == ("paused", True)
-    bench.workflows.resume(execution)
+    bench.workflows.steer("resume", execution)
     assert (await stage.run(execution)).state == "completed"
     assert len(bench.workflows.records.history(execution)) == 1
 
@@ -306,7 +306,7 @@ async def test_pausing_from_elsewhere_stops_the_run_at_its_next_step(
     async with asyncio.TaskGroup() as group:
         run = group.create_task(stage.run(execution))
         await stage.kit.journal.until("begin hold")
-        bench.workflows.pause(execution, "enough")
+        bench.workflows.steer("pause", execution, "enough")
         gate.set()
         view = await run
     assert (view.state, view.reason) == ("paused", "enough")

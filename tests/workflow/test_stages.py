@@ -255,13 +255,13 @@ def test_a_plan_waits_for_approval_can_be_changed_and_is_carried_out_then(planne
     assert view.question is not None
     assert view.question.choices == ("approve", "retry", "abort")
     with pytest.raises(WorkflowRefused) as refused:
-        workflows.resume(execution)
+        workflows.steer("resume", execution)
     assert refused.value.code == "plan_unapproved"
     with pytest.raises(WorkflowRefused):
         workflows.replan(execution, "plan", [[sub("a", "ping")]])
     workflows.replan(execution, "plan", [[sub("b")]])
     assert workflows.records.execution(execution).question is not None
-    assert opened(workflows.decide(execution, "approve")) == ["plan/b"]
+    assert opened(workflows.steer("decide", execution, "approve")) == ["plan/b"]
     again = workflows.fail_step(execution, "plan/b", "no")
     assert opened(again) == ["plan"]
     again = workflows.submit(execution, "plan", {"summary": "p", "steps": [[sub("c")]]})

@@ -8,7 +8,7 @@ import pytest
 
 from sam_tui.core.workflow.execution.case import require_next
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.verbs import VERBS
+from sam_tui.core.workflow.views import VERBS, VerbName
 from tests.workflow.bench import DONE, Bench, code_of, opened
 
 pytestmark = pytest.mark.requirement("workflow:vectors")
@@ -73,7 +73,9 @@ def test_states_follow_one_another_as_in_the_original(path: tuple[Any, ...], all
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
-def test_an_execution_that_is_unknown_is_refused_by_every_verb(bench: Bench, verb: str) -> None:
+def test_an_execution_that_is_unknown_is_refused_by_every_verb(
+    bench: Bench, verb: VerbName
+) -> None:
     for call in (bench.workflows.records.execution, partial(bench.workflows.steer, verb)):
         with pytest.raises(WorkflowRefused) as refused:
             call("exec_unknown")

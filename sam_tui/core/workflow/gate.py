@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sam_tui.core.tooling.executor import Gate
-from sam_tui.core.workflow.verbs import VERBS
-from sam_tui.core.workflow.views import Phase
+from sam_tui.core.workflow.views import VERBS, Phase
 
 UNGATED: Final = frozenset({
     "workflow", "user_collaboration", "read_tool_result", "find_tools",

@@ -21,8 +21,8 @@ from sam_tui.core.workflow.execution.completion import (
 )
 from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.execution.tickets import iso
-from sam_tui.core.workflow.execution.transactions import Transactions
 from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.store import Transactions
 
 __all__ = ["FindingDraft", "RecordedCall", "WorkflowNotes"]
 

@@ -130,11 +130,11 @@ class PlannedTasks:
             ahead = [s for s in records.steps(task_id) if s.status not in ("completed", "skipped")]
             self._require_models(ahead, service or records.service(task_id))
         if view.question is not None and "approve" in view.question.choices:
-            self._workflows.decide(task_id, "approve")
+            self._workflows.steer("decide", task_id, "approve")
         elif view.state in ("failed", "diverged"):
-            self._workflows.retry(task_id)
+            self._workflows.steer("retry", task_id)
         elif view.state in ("idle", "paused") and view.question is None:
-            self._workflows.resume(task_id)
+            self._workflows.steer("resume", task_id)
         return task_id
 
     def _plan_step(self, task_id: str) -> StepView:

@@ -11,11 +11,9 @@ with a ``code`` and ``details``; nothing has changed then, but for the event tha
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
 
 from sam_tui.core.clock import Clock
-from sam_tui.core.ports.workflows import AttemptRow, DefinitionSource, EventRow, WorkflowStore
+from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.roles import (
@@ -23,28 +21,12 @@ from sam_tui.core.workflow.definitions.roles import (
     capabilities_json,
     capabilities_of,
 )
-from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, require_next
-from sam_tui.core.workflow.execution.completion import (
-    RecordedCall,
-    failed_step,
-    finish,
-    keep_evidence,
-)
+from sam_tui.core.workflow.execution.completion import RecordedCall, finish, keep_evidence
 from sam_tui.core.workflow.execution.output import read_output
-from sam_tui.core.workflow.execution.progress import (
-    advanced,
-    begin,
-    decide,
-    go_on,
-    overdue,
-    plan_again,
-    replan,
-    require_no_plan,
-    settled,
-    time_out,
-)
-from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call, end, fail_step, reopen
+from sam_tui.core.workflow.execution.progress import advanced, begin, overdue, settled, time_out
+from sam_tui.core.workflow.execution.recovery import fail_step
 from sam_tui.core.workflow.execution.start import Order, create
+from sam_tui.core.workflow.execution.steering import STEERING, plan_again, replan
 from sam_tui.core.workflow.execution.tickets import (
     describe,
     issue,
@@ -53,63 +35,12 @@ from sam_tui.core.workflow.execution.tickets import (
     refused_token,
     token_hash,
 )
-from sam_tui.core.workflow.execution.transactions import Transactions
 from sam_tui.core.workflow.gate import conversation_gate
 from sam_tui.core.workflow.notes import WorkflowNotes
 from sam_tui.core.workflow.prompts import phase_digest
 from sam_tui.core.workflow.records import WorkflowRecords
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.upkeep import StoreUpkeep
-from sam_tui.core.workflow.views import Advanced, Failure, Ticket
-
-
-class StepClaims:
-    """Claims on the open steps of one store."""
-
-    def __init__(self, store: WorkflowStore, transactions: Transactions) -> None:
-        self._store = store
-        self._transactions = transactions
-
-    def hold(self, execution_id: str) -> AbstractContextManager[bool]:
-        """Be the one process that drives an execution; False when another does. Death lets go."""
-        return self._store.hold(execution_id)
-
-    def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
-        """Note who works on a step's open attempt, and in which conversation."""
-        with self._transactions.open_step(execution_id, step) as (case, attempt):
-            _claim(case, attempt, driver, conversation)
-
-    def owner(self, execution_id: str, step: str) -> str:
-        """The conversation that the open attempt at a step was claimed for, or nothing."""
-        attempts = self._store.reader.attempts(execution_id, step=step, status="open")
-        return attempts[0].conversation if attempts else ""
-
-    def begin_call(
-        self, execution_id: str, step: str, *, driver: str = "", conversation: str = ""
-    ) -> Advanced | None:
-        """Note that the call of an open tool step is made now. Its driver holds the execution.
-
-        With a ``conversation`` the step is claimed for it as well.
-
-        None: make it. Else an earlier call of the attempt was cut off and may have had its effect,
-        so the execution is paused and asks a person: accept, or retry.
-        """
-        with self._transactions.open_step(execution_id, step) as (case, attempt):
-            if not begin_call(case, attempt):
-                return settled(case)
-            if conversation:
-                _claim(case, attempt, driver, conversation)
-            return None
-
-    def withdraw_call(self, execution_id: str, step: str) -> None:
-        """Note that a call that was begun was refused, and had no effect."""
-        with self._transactions.open_step(execution_id, step) as (case, attempt):
-            case.record(WITHDRAWN, step, attempt.id)
-
-
-def _claim(case: ExecutionCase, attempt: AttemptRow, driver: str, conversation: str) -> None:
-    case.unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
-    case.record("step_claimed", attempt.step, attempt.id, driver=driver)
+from sam_tui.core.workflow.store import StepClaims, StoreUpkeep, Transactions
+from sam_tui.core.workflow.views import Advanced, Failure, Ticket, VerbName
 
 
 class Workflows:
@@ -239,87 +170,10 @@ class Workflows:
             fail_step(case, attempt, (Failure("driver", error or "failed", {}),))
             return settled(case)
 
-    def pause(self, execution_id: str, reason: str = "") -> Advanced:
-        """Stop handing out work. Open attempts stay open; their tokens are refused meanwhile."""
+    def steer(self, verb: VerbName, execution_id: str, word: str = "") -> Advanced:
+        """Apply one of ``VERBS``, as ``STEERING`` says; ``word`` is its reason, step or choice."""
         with self._transactions.case(execution_id) as case:
-            case.move("paused", reason)
-            return advanced(case, "waiting")
-
-    def resume(self, execution_id: str) -> Advanced:
-        """Go on after a pause, or begin an idle one; fresh tokens for every open step.
-
-        A question that waits is withdrawn: the step it was about is tried again. Deadlines move on
-        by the time it was paused.
-        """
-        with self._transactions.case(execution_id) as case:
-            if case.row.state == "idle":
-                begin(case)
-                return advanced(case, "started")
-            require_next(execution_id, case.row.state, "running")
-            if case.row.state in ENDED:
-                raise WorkflowRefused(
-                    "execution_closed",
-                    f"Execution {execution_id} is {case.row.state}.",
-                    hint="Open it again with retry.",
-                    details={"execution_id": execution_id, "state": case.row.state},
-                )
-            if case.row.question_json:
-                require_no_plan(case)
-                return decide(case, "retry")
-            go_on(case)
-            return settled(case, reissue=True)
-
-    def abandon(self, execution_id: str, reason: str = "") -> Advanced:
-        """End it for good; open attempts are cancelled and their tokens revoked."""
-        with self._transactions.case(execution_id) as case:
-            require_next(execution_id, case.row.state, "abandoned")
-            end(case, "abandoned", reason)
-            return advanced(case, "failed")
-
-    def retry(self, execution_id: str, step: str = "") -> Advanced:
-        """Set a step and all that depend on it back to pending; without ``step`` the failed one.
-
-        Works on running, paused, failed and diverged executions.
-        """
-        with self._transactions.case(execution_id) as case:
-            target = failed_step(case, step)
-            if case.row.state != "running":
-                require_next(execution_id, case.row.state, "running")
-                case.change(question_json="")
-                go_on(case)
-            if case.spec(target).each and case.steps[target].status == "completed":
-                case.put(replace(case.steps[target], cursor=-1))
-            reopen(case, target, error=case.steps[target].error)
-            case.record("step_reopened", target)
-            done = settled(case)
-            return replace(done, target=done.target or target)
-
-    def decide(self, execution_id: str, choice: str) -> Advanced:
-        """Answer a paused execution's question: ``retry``, ``accept``, ``abort``, ``rollback:<step>``."""
-        with self._transactions.case(execution_id) as case:
-            if case.row.state != "paused" or not case.row.question_json:
-                raise WorkflowRefused(
-                    "nothing_asked",
-                    f"Execution {execution_id} has no open question.",
-                    details={"execution_id": execution_id, "state": case.row.state},
-                )
-            return decide(case, choice)
-
-    def steer(self, verb: str, execution_id: str, word: str = "") -> Advanced:
-        """Apply one of ``VERBS``; ``word`` is its reason, step or choice."""
-        match verb:
-            case "pause":
-                return self.pause(execution_id, word)
-            case "resume":
-                return self.resume(execution_id)
-            case "abandon":
-                return self.abandon(execution_id, word)
-            case "retry":
-                return self.retry(execution_id, word)
-            case "decide":
-                return self.decide(execution_id, word)
-            case _:
-                raise ValueError(verb)
+            return STEERING[verb](case, word)
 
     def replan(self, execution_id: str, step: str, plan: object) -> Advanced:
         """A new revision of a plan step's children. What is done and unchanged stays done.

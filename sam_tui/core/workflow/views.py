@@ -1,8 +1,8 @@
-"""What the workflow service answers: frozen data, times in seconds since the epoch (UTC)."""
+"""The verbs of the workflow service, and what it answers: frozen data, times in seconds (UTC)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from sam_tui.core.ports.workflows import ExecutionState, StepStatus, TaskStatus
 
@@ -11,6 +11,38 @@ RUNNER = "sam-tui run"
 
 MODES = ("EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK")
 """How far a planned task goes (seed 002)."""
+
+VerbName = Literal["pause", "resume", "abandon", "retry", "decide"]
+Word = Literal["", "reason", "step", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb. ``word`` is its argument besides the execution; ``ends`` if it ends the execution.
+
+    ``brief`` is its line in a list of operations, ``about`` a sentence by itself.
+    """
+
+    name: VerbName
+    brief: str
+    about: str
+    word: Word = ""
+    ends: bool = False
+
+
+_VERBS = (
+    Verb("pause", "stop for now", "Stop handing out work; tokens are refused meanwhile.", "reason"),
+    Verb(
+        "resume", "go on", "Go on after a pause, with fresh tokens; a person decides what it asks."
+    ),
+    Verb("abandon", "end it for good", "End an execution for good.", "reason", ends=True),
+    Verb("retry", "open a step again", "Open a step again, with all that depends on it.", "step"),
+    Verb("decide", "answer its question", "Answer what a paused execution asks.", "choice"),
+)
+VERBS: Final[Mapping[VerbName, Verb]] = {verb.name: verb for verb in _VERBS}
+"""Every verb by its name: what the tool, midex, the command line and the workbench call."""
+FOR_MODELS: Final = tuple(verb for verb in _VERBS if verb.word != "choice")
+"""The verbs of a model: a person decides what a paused execution asks."""
 
 Outcome = Literal[
     "started", "continued", "completed", "retried", "rolled_back", "replanned", "asked",

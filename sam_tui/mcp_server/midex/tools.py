@@ -24,8 +24,7 @@ from sam_tui.core.workflow.drivers.tool import call_of, output_of_call
 from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.verbs import FOR_MODELS
-from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket
+from sam_tui.core.workflow.views import FOR_MODELS, Advanced, ExecutionView, Ticket, VerbName
 from sam_tui.mcp_server.json_text import plain_json
 from sam_tui.mcp_server.midex import forms as forms
 from sam_tui.mcp_server.midex.arguments import (
@@ -164,7 +163,9 @@ class MidexToolbox:
                 self._runtime.workflows.flush()
         return self._opened(self._workflows.advance(arguments.token, output), request)
 
-    def _steering(self, verb: str) -> Callable[[MidexExecution, ToolRequest], Awaitable[Answer]]:
+    def _steering(
+        self, verb: VerbName
+    ) -> Callable[[MidexExecution, ToolRequest], Awaitable[Answer]]:
         """What carries out a verb of the table."""
 
         async def steer(arguments: MidexExecution, request: ToolRequest) -> Answer:

@@ -218,24 +218,24 @@ class WorkflowRuns:
             self._say(f"{view.workflow} is {view.state}. t reopens the failed step.")
 
     def _pause(self, execution: str) -> None:
-        self._workflows.pause(execution, "paused by you")
+        self._workflows.steer("pause", execution, "paused by you")
         self._stop(execution)
 
     def _resume(self, execution: str) -> None:
         view = self._workflows.records.execution(execution)
         if view.question is None:
-            self._workflows.resume(execution)
+            self._workflows.steer("resume", execution)
         elif self.drives(execution) and self._screen is not None:
             self._screen.dismiss(None)  # the question waits in the chat
         self._drive(execution)
 
     def _retry(self, execution: str) -> None:
         self._stop(execution)
-        self._workflows.retry(execution)
+        self._workflows.steer("retry", execution)
         self._drive(execution)
 
     def _abandon(self, execution: str) -> None:
-        self._workflows.abandon(execution, "abandoned by you")
+        self._workflows.steer("abandon", execution, "abandoned by you")
         self._stop(execution)
 
     def _transcript(self, execution: str) -> None:

@@ -21,12 +21,12 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.workflow.gate import spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.verbs import FOR_MODELS
+from sam_tui.core.workflow.views import FOR_MODELS
 
 if TYPE_CHECKING:
     from sam_tui.core.workflow.drivers.person import Person
     from sam_tui.core.workflow.service import Workflows
-    from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket
+    from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket, VerbName
 
 
 def status_text(view: "ExecutionView", steps: "Sequence[StepView]") -> str:
@@ -227,7 +227,9 @@ class WorkflowTool:
             done = self._workflows.replan(execution, step, arguments.steps)
         return self._opened(done, context)
 
-    def _steering(self, verb: str) -> Callable[[Steering, ToolContext], Awaitable[ToolResult]]:
+    def _steering(
+        self, verb: "VerbName"
+    ) -> Callable[[Steering, ToolContext], Awaitable[ToolResult]]:
         """What carries out a verb of the table."""
 
         async def steer(arguments: Steering, context: ToolContext) -> ToolResult:

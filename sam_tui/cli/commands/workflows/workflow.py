@@ -39,8 +39,7 @@ from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.verbs import VERBS, Verb
-from sam_tui.core.workflow.views import Advanced
+from sam_tui.core.workflow.views import VERBS, Advanced, Verb
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
@@ -273,7 +272,7 @@ def _started(attended: AttendedRuntime, values: Values) -> str:
     if view.state in ("idle", "paused") and not view.question:
         open_ = (step for step in records.steps(name) if step.id in view.current)
         runtime.require_models(open_, records.service(name))
-        workflows.resume(name)
+        workflows.steer("resume", name)
     return name
 
 

@@ -37,7 +37,9 @@ class AgentDriver:
         )
         left = self._run.workflows.records.calls_left(ticket.execution_id)
         if left == 0:
-            self._run.workflows.pause(ticket.execution_id, "the budget of model calls is used up")
+            self._run.workflows.steer(
+                "pause", ticket.execution_id, "the budget of model calls is used up"
+            )
             return
         history, prompt = self._history(ticket)
         try:
@@ -81,7 +83,9 @@ class AgentDriver:
             self._run.fail(ticket, turn.error)
         else:
             # The provider failed, not the step: it can be resumed as it is.
-            self._run.workflows.pause(ticket.execution_id, f"the model failed: {turn.error}")
+            self._run.workflows.steer(
+                "pause", ticket.execution_id, f"the model failed: {turn.error}"
+            )
         return None
 
     async def _remembered(self, prompt: str, ticket: Ticket) -> str:

@@ -9,7 +9,7 @@ from sam_tui.core.text.consent import consents
 from sam_tui.core.workflow.drivers.run import StepRun
 from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket
+from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket, VerbName
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Person:
 
 
 async def steer_with_person(
-    workflows: Workflows, person: Person, verb: str, execution_id: str, word: str = ""
+    workflows: Workflows, person: Person, verb: VerbName, execution_id: str, word: str = ""
 ) -> Advanced:
     """A verb that a model calls. What a paused execution asks is for the person to decide.
 
@@ -58,7 +58,7 @@ async def steer_with_person(
             hint="Resume it, and they are asked.",
         )
     if view.question is not None and verb == "resume":
-        return workflows.decide(execution_id, await person.decide(view))
+        return workflows.steer("decide", execution_id, await person.decide(view))
     return workflows.steer(verb, execution_id, word)
 
 
@@ -78,6 +78,6 @@ class PersonDriver:
         except WorkflowRefused as refusal:
             why = f": {refusal}" if refusal.code == "choice_invalid" else ""
             reason = f"step {ticket.step} needs a person{why}"
-            self._run.workflows.pause(ticket.execution_id, reason)
+            self._run.workflows.steer("pause", ticket.execution_id, reason)
             return
         self._run.submit(ticket, output)

@@ -11,7 +11,7 @@ from sam_tui.core.workflow.drivers.agent import AgentDriver
 from sam_tui.core.workflow.drivers.digest import ModelDigest
 from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 from sam_tui.core.workflow.drivers.models import RunModels
-from sam_tui.core.workflow.drivers.person import Person, PersonDriver
+from sam_tui.core.workflow.drivers.person import Person, PersonDriver, steer_with_person
 from sam_tui.core.workflow.drivers.run import RunContext, StepDriver, StepRun
 from sam_tui.core.workflow.drivers.tool import ToolDriver
 from sam_tui.core.workflow.memory_bank import BankWriter, MemoryBank
@@ -143,7 +143,7 @@ class _ExecutionRun:
         context = self._run.context
         person = Person(context.inquiries, context.parent, CallId(mint("call")))
         try:
-            self._workflows.decide(view.id, await person.decide(view))
+            await steer_with_person(self._workflows, person, "resume", view.id)
         except WorkflowRefused as refusal:
             self._report(f"{view.id}: {refusal}")
             return False

@@ -22,7 +22,7 @@ from sam_tui.core.ports.workflows import (
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.roles import Capability, read_capabilities
 from sam_tui.core.workflow.execution.guards import Measured
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
+from sam_tui.core.workflow.refusals import WorkflowRefused, execution_closed, execution_unknown
 from sam_tui.core.workflow.views import Failure, Outcome
 
 NEXT: Final[dict[ExecutionState, frozenset[ExecutionState]]] = {
@@ -55,16 +55,13 @@ def require_running(execution: str, state: ExecutionState) -> None:
     """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs."""
     if state == "running":
         return
-    details = {"execution_id": execution, "state": state}
     if state in ENDED:
-        raise WorkflowRefused(
-            "execution_closed", f"Execution {execution} is {state}.", details=details
-        )
+        raise execution_closed(execution, state)
     raise WorkflowRefused(
         "execution_paused",
         f"Execution {execution} is {state}.",
         hint="Resume it first.",
-        details=details,
+        details={"execution_id": execution, "state": state},
     )
 
 

@@ -179,21 +179,6 @@ def keep_evidence(case: ExecutionCase, calls: Sequence[RecordedCall]) -> None:
         case.record("evidence_added", row.step, row.attempt, operation=row.operation, ok=row.ok)
 
 
-def failed_step(case: ExecutionCase, step: str) -> str:
-    """The step to open again: the named one, else the one that failed. Raises ``WorkflowRefused``."""
-    if step:
-        if step in {row.id for row in case.living()}:
-            return step
-        raise WorkflowRefused("step_unknown", f"There is no step {step!r}.")
-    failed = [row.id for row in case.living() if row.status == "failed"]
-    hurt = [row.id for row in case.living() if row.error and row.status != "completed"]
-    opened = [attempt.step for attempt in case.attempts()]
-    for names in (failed, hurt, opened):
-        if names:
-            return names[0]
-    raise WorkflowRefused("nothing_failed", "No step failed.", hint="Name a step.")
-
-
 def accept(case: ExecutionCase, step: str) -> None:
     """A person takes the outcome of a failed step as it is."""
     past = case.unit.attempts(case.row.id, step=step)

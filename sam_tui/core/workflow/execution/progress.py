@@ -1,25 +1,18 @@
-"""How an execution goes on after a change: it begins, continues, is timed out, or takes a decision."""
+"""How an execution goes on after a change: what can begin now is opened in order, what is late ends."""
 
 import json
 from dataclasses import replace
+from typing import Any, cast
 
-from sam_tui.core.ports.workflows import AttemptRow
-from sam_tui.core.workflow.definitions.model import StepAction
-from sam_tui.core.workflow.execution.case import ExecutionCase, require_next, require_running
-from sam_tui.core.workflow.execution.completion import accept
-from sam_tui.core.workflow.execution.plans import adopt, read_plan
-from sam_tui.core.workflow.execution.readiness import settle
-from sam_tui.core.workflow.execution.recovery import (
-    cancel,
-    end,
-    fail_step,
-    open_plan,
-    reopen,
-    rollback,
-)
+from sam_tui.core.ports.workflows import AttemptRow, StepRow, TaskRow
+from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill, fill_text
+from sam_tui.core.workflow.execution.case import DONE, ExecutionCase
+from sam_tui.core.workflow.execution.guards import Scene, is_critical, judge, task_fields
+from sam_tui.core.workflow.execution.recovery import chosen, end, fail_step, replan
 from sam_tui.core.workflow.execution.tickets import issue
-from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.views import Advanced, Failure, Outcome
+
+MOST_ITEMS = 500
 
 
 def begin(case: ExecutionCase) -> None:
@@ -27,15 +20,6 @@ def begin(case: ExecutionCase) -> None:
     case.move("running")
     case.record("workflow_started", workflow=case.row.workflow)
     settle(case)
-
-
-def go_on(case: ExecutionCase) -> None:
-    """Run again; what was open gets the time back that it was held up."""
-    paused = max(0.0, case.now - case.row.updated_at)
-    for attempt in case.attempts():
-        if attempt.deadline is not None:
-            case.unit.save_attempt(replace(attempt, deadline=attempt.deadline + paused))
-    case.move("running")
 
 
 def settled(case: ExecutionCase, *, reissue: bool = False, minted: bool = True) -> Advanced:
@@ -72,87 +56,6 @@ def advanced(case: ExecutionCase, outcome: Outcome, *, minted: bool = True) -> A
     )
 
 
-def decide(case: ExecutionCase, choice: str) -> Advanced:
-    """Answer the question that an execution is paused with. Raises ``WorkflowRefused``."""
-    question = json.loads(case.row.question_json)
-    step = question["step"]
-    choice = require_choice(choice, question["choices"])
-    case.change(question_json="")
-    case.record("question_answered", step, choice=choice)
-    if choice == "abort":
-        end(case, "failed", question["prompt"])
-        return advanced(case, "failed")
-    go_on(case)
-    if choice == "accept":
-        accept(case, step)
-    elif choice == "approve":
-        case.record("plan_approved", step)
-    elif choice == "retry":
-        reopen(case, step, error=case.steps[step].error)
-    else:
-        target = choice.removeprefix("rollback:")
-        rollback(case, case.steps[step], StepAction("rollback", target), counted=False)
-    return settled(case)
-
-
-def waits_for_approval(case: ExecutionCase) -> bool:
-    """Whether it is paused with a plan that a person is to approve."""
-    question = case.row.question_json
-    return bool(question) and "approve" in json.loads(question)["choices"]
-
-
-def require_no_plan(case: ExecutionCase) -> None:
-    """Raise ``WorkflowRefused`` (``plan_unapproved``) where a plan waits for a person's approval."""
-    if waits_for_approval(case):
-        raise WorkflowRefused(
-            "plan_unapproved",
-            "The plan waits for approval.",
-            hint="Decide with approve, retry or abort.",
-            details={"execution_id": case.row.id},
-        )
-
-
-def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
-    """Put a plan in the place of a plan step's. Raises ``WorkflowRefused``."""
-    reviewed = waits_for_approval(case)
-    if not reviewed:
-        require_running(case.row.id, case.row.state)
-    row = case.steps.get(step)
-    if row is None or case.spec(step).kind != "plan" or row.status != "completed":
-        raise WorkflowRefused(
-            "step_not_plan",
-            f"{step!r} is not a plan step that has a plan.",
-            details={"execution_id": case.row.id, "step": step},
-        )
-    read_plan(case, step, plan)
-    if not reviewed and case.row.replans >= case.definition.policy.replans:
-        raise WorkflowRefused(
-            "replans_exhausted",
-            f"The replan budget of {case.definition.policy.replans} is used up.",
-            details={"execution_id": case.row.id},
-        )
-    children = [r.id for r in case.living() if r.parent == step]
-    cancel(case, children, "a new plan was made")
-    case.change(replans=case.row.replans + (not reviewed))
-    adopt(case, step, plan)
-    case.reach("replanned")
-    return advanced(case, "replanned") if reviewed else settled(case)
-
-
-def plan_again(case: ExecutionCase, step: str, why: str) -> Advanced:
-    """A person wants another plan. Raises ``WorkflowRefused``."""
-    if step not in case.steps or case.spec(step).kind != "plan":
-        raise WorkflowRefused("step_not_plan", f"{step!r} is not a plan step.")
-    reason = why.strip() or "a person asked for another plan"
-    if case.row.state != "running":
-        require_next(case.row.id, case.row.state, "running")
-        case.change(question_json="")
-        go_on(case)
-    case.record("replan_asked", step, plan=step, fingerprint="", error=reason)
-    open_plan(case, step, reason)
-    return settled(case)
-
-
 def overdue(case: ExecutionCase, attempt: AttemptRow | None = None) -> bool:
     """Whether an attempt, or the execution as a whole, has taken too long."""
     late = attempt is not None and attempt.deadline is not None and case.now > attempt.deadline
@@ -178,3 +81,162 @@ def _expired(case: ExecutionCase) -> str:
         return ""
     over = case.now > case.row.started_at + limit
     return f"it took longer than {limit:g} seconds" if over else ""
+
+
+def settle(case: ExecutionCase) -> None:
+    """Open and skip steps until the execution waits for someone, or has ended."""
+    while case.row.state == "running" and _settle_once(case):
+        pass
+
+
+def _settle_once(case: ExecutionCase) -> bool:
+    """Make one change of state that is due; False if none is."""
+    rows = list(case.living())
+    running = [row for row in rows if row.status == "running"]
+    idle = _idle_list(case, running)
+    if idle is not None:
+        return _next_item(case, idle)
+    if len(running) >= case.definition.policy.parallel:
+        return False
+    failed = [row for row in rows if row.status == "failed"]
+    first = None if failed else _first_ready(case, running)
+    if first is not None:
+        return _begin(case, first)
+    return False if running else _end(case, failed)
+
+
+def _first_ready(case: ExecutionCase, running: list[StepRow]) -> StepRow | None:
+    """The first pending step that may begin now: everything that it waits for is done."""
+    done = {row.id for row in case.steps.values() if row.status in DONE}
+    ready = [case.steps[s] for s, n in case.needs("pending").items() if done.issuperset(n)]
+    return next((row for row in ready if _may_begin(case, row, running)), None)
+
+
+def _idle_list(case: ExecutionCase, running: list[StepRow]) -> StepRow | None:
+    """The first step that goes through a list and works on none of its items."""
+    lists = [row for row in running if case.spec(row.id).each]
+    busy = {attempt.step for attempt in case.attempts()} if lists else set[str]()
+    return next((row for row in lists if row.id not in busy), None)
+
+
+def _may_begin(case: ExecutionCase, row: StepRow, running: list[StepRow]) -> bool:
+    """Whether it may run beside what runs: within the limit, and nothing that wants to be alone."""
+    if not running:
+        return True
+    alone = any(not case.spec(other.id).parallel for other in [row, *running])
+    return not alone and len(running) < case.definition.policy.parallel
+
+
+def _begin(case: ExecutionCase, row: StepRow) -> bool:
+    spec = case.spec(row.id)
+    if spec.when:
+        scene = Scene(case.scope(row.id), (), case.measured, claimed=False)
+        unmet = judge(spec.when, scene).failures
+        if unmet:
+            case.put(replace(row, status="skipped", completed_at=case.now))
+            case.record("step_skipped", row.id, reason=unmet[0].message)
+            return True
+    if spec.each:
+        return _begin_list(case, row)
+    case.open_attempt(row)
+    _require_inputs(case, row.id)
+    return True
+
+
+def _begin_list(case: ExecutionCase, row: StepRow) -> bool:
+    """Take the list of a step that runs once for each item, or go on in the one it has."""
+    if row.cursor >= 0:
+        return _next_item(case, row)
+    try:
+        value = fill(case.spec(row.id).each, case.scope(row.id))
+    except ReferenceMissing as missing:
+        return _cannot(case, row, str(missing))
+    if value is None:
+        value = []
+    if not isinstance(value, list):
+        return _cannot(case, row, f"{case.spec(row.id).each} is not a list")
+    items = cast("list[Any]", value)
+    if len(items) > MOST_ITEMS:
+        return _cannot(case, row, f"{len(items)} items are more than {MOST_ITEMS}")
+    row = case.put(replace(row, status="running", revision=row.revision + 1, cursor=0, tries=0))
+    for position, item in enumerate(items):
+        id_, title, payload = task_fields(item, position)
+        case.unit.save_task(
+            TaskRow(
+                case.row.id, row.id, row.revision, position, id_, title, is_critical(payload),
+                "pending", json.dumps(payload, ensure_ascii=False),
+            )
+        )  # fmt: skip
+    case.record("list_begun", row.id, items=len(items))
+    return _next_item(case, row)
+
+
+def _next_item(case: ExecutionCase, row: StepRow) -> bool:
+    """Open the next pending item from the cursor on, going round; none left completes the step."""
+    tasks = case.tasks(row.id)
+    ordered = [*tasks[row.cursor :], *tasks[: row.cursor]]
+    task = next((t for t in ordered if t.status == "pending"), None)
+    if task is None:
+        completed = sum(t.status == "completed" for t in tasks)
+        output = {
+            "summary": f"{completed} of {len(tasks)} completed.",
+            "completed": completed,
+            "total": len(tasks),
+            "tasks": [{"id": t.id, "title": t.title, "status": t.status} for t in tasks],
+            "success": completed == len(tasks),
+        }
+        text = json.dumps(output, ensure_ascii=False)
+        case.put(
+            replace(row, status="completed", output_json=text, error="", completed_at=case.now)
+        )
+        case.record("step_completed", row.id, completed=completed, total=len(tasks))
+        return True
+    if task.position != row.cursor:
+        row = replace(row, tries=0)
+    case.unit.save_task(replace(task, status="running"))
+    case.open_attempt(row, task.position)
+    _require_inputs(case, row.id, task)
+    return True
+
+
+def _require_inputs(case: ExecutionCase, step: str, task: TaskRow | None = None) -> None:
+    """A step whose references have no value fails at once, naming the first of them."""
+    spec = case.spec(step)
+    try:
+        scope = case.scope(step, task)
+        scope["inputs"] = fill(spec.inputs, scope)
+        fill_text(spec.prompt, scope)
+        fill(spec.arguments, scope)
+    except ReferenceMissing as missing:
+        attempt = case.opened[-1]
+        failure = Failure("reference", str(missing), {"code": "reference_missing"})
+        fail_step(case, attempt, (failure,))
+
+
+def _cannot(case: ExecutionCase, row: StepRow, why: str) -> bool:
+    """The list of a step cannot be had: an attempt that failed before it began."""
+    attempt = case.open_attempt(row)
+    fail_step(case, attempt, (Failure("reference", why, {"code": "reference_missing"}),))
+    return True
+
+
+def _end(case: ExecutionCase, failed: list[StepRow]) -> bool:
+    """Nothing runs and nothing can begin: a new plan, or it is completed, or it has failed."""
+    due = next((row for row in failed if row.parent and _replans(case, row)), None)
+    if due is not None:
+        replan(case, due)
+        return True
+    if all(row.status in DONE for row in case.living()):
+        case.move("completed")
+        case.reach("completed")
+        return True
+    broken = failed[0] if failed else None
+    why = f"step {broken.id} failed: {broken.error}" if broken else "no step can begin"
+    case.move("failed", why)
+    case.reach("failed")
+    return True
+
+
+def _replans(case: ExecutionCase, row: StepRow) -> bool:
+    """Whether a failed step waited for those beside it, to have its plan made anew."""
+    return chosen(case.spec(row.id).on_fail, None).kind == "replan"

@@ -136,7 +136,7 @@ class PhaseMachine:
                 details={"session_id": identifier, "phase": session.phase},
             )
         if session.view.state == "idle":
-            self._workflows.resume(identifier)
+            self._workflows.steer("resume", identifier)
             session = self.sessions.find(identifier)
         return session, False
 

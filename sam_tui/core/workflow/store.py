@@ -1,0 +1,192 @@
+"""The store beneath the verbs: its transactions, the claims on open steps, and its upkeep."""
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+
+from sam_tui.core.clock import Clock, boot
+from sam_tui.core.errors import StorageError
+from sam_tui.core.ports.workflows import (
+    AttemptRow,
+    EventRow,
+    KnownFile,
+    WorkflowReader,
+    WorkflowStore,
+)
+from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
+from sam_tui.core.workflow.definitions.model import sha256
+from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction, require_running
+from sam_tui.core.workflow.execution.progress import settled
+from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call
+from sam_tui.core.workflow.execution.tickets import not_running
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import Advanced, SyncReport
+
+DAY = 86_400.0
+
+
+class Transactions:
+    """Write transactions of one store. ``announce`` hears each event after its commit."""
+
+    def __init__(
+        self, store: WorkflowStore, clock: Clock, announce: Callable[[EventRow], None]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._announce = announce
+
+    @property
+    def reader(self) -> WorkflowReader:
+        """Reads the committed state."""
+        return self._store.reader
+
+    @contextmanager
+    def begin(self) -> Generator[Transaction]:
+        """A transaction that is committed where the block ends without an error."""
+        with self._store.unit() as unit:
+            now = self._clock.now()
+            unit.follow_clock(now, self._clock.monotonic(), boot())
+            transaction = Transaction(unit, now)
+            yield transaction
+        for event in transaction.events:
+            self._announce(event)
+
+    @contextmanager
+    def case(self, execution_id: str) -> Generator[ExecutionCase]:
+        """A stored execution to change. Raises ``WorkflowRefused`` (``execution_unknown``)."""
+        with self.begin() as transaction:
+            yield ExecutionCase.load(transaction, execution_id)
+
+    @contextmanager
+    def open_step(
+        self, execution_id: str, step: str
+    ) -> Generator[tuple[ExecutionCase, AttemptRow]]:
+        """The open attempt at a step of a running execution. Raises ``WorkflowRefused``."""
+        with self.case(execution_id) as case:
+            require_running(execution_id, case.row.state)
+            attempts = case.attempts(step=step)
+            if not attempts:
+                raise not_running(case, step)
+            yield case, attempts[0]
+
+    @contextmanager
+    def refusals(self, execution_id: str, step: str) -> Generator[None]:
+        """Record what the block refuses, in a transaction of its own: nothing else is left behind."""
+        try:
+            yield
+        except WorkflowRefused as refusal:
+            with self.begin() as transaction:
+                row = transaction.unit.execution(execution_id)
+                if row is not None:
+                    kind = "token_expired" if refusal.code == "token_expired" else "refused"
+                    ExecutionCase(transaction, row).record(kind, step, code=refusal.code)
+            raise
+
+
+class StepClaims:
+    """Claims on the open steps of one store."""
+
+    def __init__(self, store: WorkflowStore, transactions: Transactions) -> None:
+        self._store = store
+        self._transactions = transactions
+
+    def hold(self, execution_id: str) -> AbstractContextManager[bool]:
+        """Be the one process that drives an execution; False when another does. Death lets go."""
+        return self._store.hold(execution_id)
+
+    def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
+        """Note who works on a step's open attempt, and in which conversation."""
+        with self._transactions.open_step(execution_id, step) as (case, attempt):
+            _claim(case, attempt, driver, conversation)
+
+    def owner(self, execution_id: str, step: str) -> str:
+        """The conversation that the open attempt at a step was claimed for, or nothing."""
+        attempts = self._store.reader.attempts(execution_id, step=step, status="open")
+        return attempts[0].conversation if attempts else ""
+
+    def begin_call(
+        self, execution_id: str, step: str, *, driver: str = "", conversation: str = ""
+    ) -> Advanced | None:
+        """Note that the call of an open tool step is made now. Its driver holds the execution.
+
+        With a ``conversation`` the step is claimed for it as well.
+
+        None: make it. Else an earlier call of the attempt was cut off and may have had its effect,
+        so the execution is paused and asks a person: accept, or retry.
+        """
+        with self._transactions.open_step(execution_id, step) as (case, attempt):
+            if not begin_call(case, attempt):
+                return settled(case)
+            if conversation:
+                _claim(case, attempt, driver, conversation)
+            return None
+
+    def withdraw_call(self, execution_id: str, step: str) -> None:
+        """Note that a call that was begun was refused, and had no effect."""
+        with self._transactions.open_step(execution_id, step) as (case, attempt):
+            case.record(WITHDRAWN, step, attempt.id)
+
+
+def _claim(case: ExecutionCase, attempt: AttemptRow, driver: str, conversation: str) -> None:
+    case.unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
+    case.record("step_claimed", attempt.step, attempt.id, driver=driver)
+
+
+class StoreUpkeep:
+    """Compares definition files with the store, and prunes it."""
+
+    def __init__(self, store: WorkflowStore, catalog: WorkflowCatalog, clock: Clock) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+
+    def sync(self) -> SyncReport:
+        """Compare the definition files with what was known, remember them, and say what differs."""
+        recorded = {file.path: file for file in self._store.reader.known_files()}
+        names: dict[str, list[str]] = {"added": [], "updated": [], "unchanged": []}
+        present: set[str] = set()
+        with self._store.unit() as unit:
+            for name, file in self._catalog.files():
+                names[_difference(recorded.get(file.path), file.sha256)].append(name)
+                present.add(file.path)
+                unit.save_file(KnownFile(file.origin, file.kind, file.path, name, file.sha256))
+            missing = [
+                f for path, f in recorded.items() if path not in present and f.missing_at is None
+            ]
+            for file in missing:
+                unit.save_file(replace(file, missing_at=self._clock.now()))
+        return SyncReport(
+            added=tuple(names["added"]),
+            updated=tuple(names["updated"]),
+            unchanged=tuple(names["unchanged"]),
+            missing=tuple(file.name for file in missing),
+            problems=self._catalog.problems(),
+        )
+
+    def prune(self, older_than: float = DAY) -> int:
+        """Delete executions that ended longer ago than that many seconds; how many."""
+        before = self._clock.now() - older_than
+        old = [
+            row.id
+            for state in sorted(ENDED)
+            for row in self._store.reader.executions(state=state, limit=100_000)
+            if row.completed_at is not None and row.completed_at < before
+        ]
+        for execution in old:
+            with self._store.unit() as unit:
+                unit.delete_execution(execution)
+        return len(old)
+
+    def check(self) -> None:
+        """Write to the store and read it back. Raises ``StorageError`` where that fails."""
+        text = "a store that can be written"
+        with self._store.unit() as unit:
+            unit.pin(sha256(text), text)
+        if self._store.reader.pinned(sha256(text)) != text:
+            raise StorageError("The store did not return what was written.")
+
+
+def _difference(before: KnownFile | None, digest: str) -> str:
+    if before is None or before.missing_at is not None:
+        return "added"
+    return "unchanged" if before.sha256 == digest else "updated"
