@@ -16,7 +16,7 @@ from sam_tui.core.workflow.definitions.graph import ancestors, cycle, dependents
 from sam_tui.core.workflow.execution.case import ENDED, NEXT
 from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, entries
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Advanced
+from sam_tui.core.workflow.views import VERBS, Advanced
 from tests.workflow.bench import Bench
 
 FLOW = """
@@ -69,10 +69,14 @@ class Executions(RuleBasedStateMachine):
         """Remember the tokens of what was opened."""
         self.tokens += [ticket.token for ticket in done.opened]
 
-    def attempt(self, verb: str, *arguments: Any) -> None:
+    def attempt(self, verb: Any, *arguments: Any) -> None:
         """A verb that may be refused."""
         try:
-            self.keep(getattr(self.bench.workflows, verb)(self.execution, *arguments))
+            if verb in VERBS:
+                done = self.bench.workflows.steer(VERBS[verb].name, self.execution, *arguments)
+            else:
+                done = getattr(self.bench.workflows, verb)(self.execution, *arguments)
+            self.keep(done)
         except WorkflowRefused:
             pass
 
