@@ -103,7 +103,7 @@ class Agent(Providers):
     def require_hand_out(self) -> None:
         """Raise ``UsageError`` where a role is to be handed out that cannot be."""
         if roles := self.configuration.options.hand_out:
-            from sam_tui.core.workflow.definitions.roles import require_roles
+            from sam_tui.core.workflow.definitions.stages import require_roles
 
             registered = {c.role for c in self.workflows.workflows().capabilities()}
             require_roles(roles, registered)

@@ -32,7 +32,7 @@ def test_midex_s_form_is_taken_as_it_is(bench: Bench) -> None:
         "phase": "build", "agent": "architect", "description": "b", "dependsOn": ["design"],
         "allowParallel": False, "kind": "agent",
     }  # fmt: skip
-    policy = bench.workflows.catalog.find("flow").definition.policy
+    policy = bench.workflows.catalog.find("flow").policy
     assert (policy.attempts, policy.parallel) == (3, 6)
 
 

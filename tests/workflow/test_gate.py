@@ -20,7 +20,7 @@ from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.offer import canonical, tool_schema
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
+from sam_tui.core.workflow.drivers.run import EvidenceRecorder
 from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, covers, spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from tests.fakes.engine_kit import Kit, example_tools
@@ -221,7 +221,7 @@ async def test_the_reminder_tells_phase_tools_tasks_failures_and_budgets(floor: 
         steps:
           - {id: work, prompt: w, tools: [read], each: "@{params.items}", attempts: 3}
     """)
-    reminder = WorkflowPhaseReminder(bench.workflows.digest)
+    reminder = WorkflowPhaseReminder(bench.workflows.records.digest)
     view = TurnView(floor.kit.conversation, (), (), 0.0)
     assert reminder.content(view) is None
     await floor.workflow("start", name="flow")

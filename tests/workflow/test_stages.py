@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.core.workflow.definitions.roles import capabilities_json, read_capabilities
-from sam_tui.core.workflow.definitions.stages import to_stages
+from sam_tui.core.workflow.definitions.stages import capabilities_json, read_capabilities, to_stages
 from sam_tui.core.workflow.execution.output import first_value
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows

@@ -17,7 +17,7 @@ from sam_tui.core.tooling.executor import Gate
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
-    from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
+    from sam_tui.core.workflow.drivers.run import EvidenceRecorder
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import Phase
 
@@ -72,7 +72,7 @@ class LazyWorkflows:
     def recorder(self) -> "EvidenceRecorder":
         """The recorder of calls, which become evidence of workflow steps."""
         if self._recorder is None:
-            from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
+            from sam_tui.core.workflow.drivers.run import EvidenceRecorder
 
             self._recorder = EvidenceRecorder(self.workflows(), self._bus)
         return self._recorder
@@ -98,7 +98,7 @@ class LazyWorkflows:
 
     def digest(self, conversation: ConversationId) -> str:
         """What the reminder says of a conversation; empty for nothing."""
-        return self.workflows().digest(conversation) if self._at_work(conversation) else ""
+        return self.workflows().records.digest(conversation) if self._at_work(conversation) else ""
 
     def close(self) -> None:
         """Keep what was seen and close the store; closing again does nothing."""

@@ -24,8 +24,6 @@ from sam_tui.core.workflow.execution.tickets import iso
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.store import Transactions
 
-__all__ = ["FindingDraft", "RecordedCall", "WorkflowNotes"]
-
 
 class WorkflowNotes:
     """Adds to executions without moving them."""

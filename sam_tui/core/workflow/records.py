@@ -11,6 +11,7 @@ from sam_tui.core.ports.workflows import (
     EventQuery,
     EvidenceRow,
     ExecutionRow,
+    FindingQuery,
     StepRow,
     WorkflowReader,
 )
@@ -21,6 +22,7 @@ from sam_tui.core.workflow.execution.case import living, needs_of, pinned_defini
 from sam_tui.core.workflow.execution.context import ended_attempts, working_context
 from sam_tui.core.workflow.execution.output import SUMMARY
 from sam_tui.core.workflow.execution.tickets import task_view
+from sam_tui.core.workflow.gate import spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import (
     RUNNER,
@@ -40,6 +42,7 @@ SERVICE_CHOSEN = "service_chosen"
 """The event of a task whose AI service was chosen."""
 MOST_READ = 200_000
 """Code points of an artifact in one piece."""
+_BRACKETS = str.maketrans("<>", "‹›")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +70,28 @@ class WorkflowRecords:
 
     def steps(self, execution: str) -> tuple[StepView, ...]:
         """The steps that count, in order."""
-        row = self._row(execution)
-        definition = pinned_definition(self.reader, row.version)
+        execution_row, definition = self._pinned(execution)
+        params = json.loads(execution_row.params_json)
         rows = living(self.reader.steps(execution))
-        params = json.loads(row.params_json)
         return tuple(self._step(definition, row, params) for row in rows)
 
     def plan(self, execution: str) -> tuple[Step, ...]:
         """The steps of the plan that an execution has, as they were read; a template's are its own."""
-        row = self._row(execution)
-        definition = pinned_definition(self.reader, row.version)
+        _, definition = self._pinned(execution)
         rows = living(self.reader.steps(execution))
-        rows = [r for r in rows if r.parent or not definition.plans]
-        return tuple(spec_of(definition, r) for r in rows)
+        return tuple(spec_of(definition, r) for r in rows if r.parent or not definition.plans)
 
     def spec(self, execution: str, step: str) -> Step:
         """What a stored step is."""
         row = self.reader.step(execution, step)
-        definition = pinned_definition(self.reader, self._row(execution).version)
+        _, definition = self._pinned(execution)
         if row is None:
             raise WorkflowRefused("step_unknown", f"There is no step {step!r}.")
         return spec_of(definition, row)
 
     def is_task(self, execution: str) -> bool:
         """Whether it is a task of seed 002: one that is planned, a template, or a synthesis."""
-        definition = pinned_definition(self.reader, self._row(execution).version)
+        _, definition = self._pinned(execution)
         return definition.plans or bool(definition.matcher) or definition.name == SYNTHESIZE
 
     def service(self, execution: str) -> str:
@@ -120,8 +120,7 @@ class WorkflowRecords:
 
     def history(self, execution: str) -> tuple[AttemptView, ...]:
         """Every attempt, in order."""
-        row = self._row(execution)
-        definition = pinned_definition(self.reader, row.version)
+        row, definition = self._pinned(execution)
         params = json.loads(row.params_json)
         specs = {r.id: spec_of(definition, r) for r in self.reader.steps(execution)}
         return tuple(
@@ -195,12 +194,40 @@ class WorkflowRecords:
             return None
         return self._phase(row, self.reader.attempts(row.id, status="open"))
 
+    def digest(self, conversation: str) -> str:
+        """The reminder: phase, tools, tasks, last failure, budgets and findings; empty without a phase."""
+        phase = self.phase(conversation)
+        return "" if phase is None else "\n".join(map(_line, self._reminder(phase)))
+
+    def _reminder(self, phase: Phase) -> list[str]:
+        view = self.execution(phase.execution_id)
+        steps = self.steps(phase.execution_id)
+        lines = [
+            f"Workflow {view.workflow} ({view.id}): {view.state}, {view.progress} steps done.",
+            f"Phase: {phase.step}. Tools allowed: {spelled(phase.tools)}. Others are refused.",
+        ]
+        if tasks := [t for step in steps if step.status == "running" for t in step.tasks]:
+            done = sum(task.status == "completed" for task in tasks)
+            current = next((t.title for t in tasks if t.status == "running"), "")
+            lines.append(f"Tasks: {done}/{len(tasks)} completed. Now: {current}".rstrip())
+        errors = [f"{step.id}: {step.error}" for step in steps if step.error]
+        if errors:
+            lines.append(f"Last failure: {errors[-1]}")
+        lines.append(f"Left: {view.rollbacks_left} rollbacks, {view.replans_left} new plans.")
+        findings = self.reader.findings(FindingQuery(view.id, status="active", limit=3))
+        lines.extend(f"Finding ({row.severity}, {row.review}): {row.title}" for row in findings)
+        if view.question is not None:
+            lines.append(f"It waits for a decision: {view.question.prompt}")
+        elif view.state == "running":
+            lines.append(
+                'When the phase is done: workflow {"operation": "advance", "output": {...}}.'
+            )
+        return lines
+
     def calls_left(self, execution: str) -> int | None:
         """How many model calls the budget still allows; None without a budget."""
-        policy = pinned_definition(self.reader, self._row(execution).version).policy
-        if policy.model_calls is None:
-            return None
-        return max(0, policy.model_calls - self.used(execution)[0])
+        most = self._pinned(execution)[1].policy.model_calls
+        return None if most is None else max(0, most - self.used(execution)[0])
 
     def used(self, execution: str) -> tuple[int, Usage]:
         """How often models were called for an execution, and what that took."""
@@ -231,6 +258,10 @@ class WorkflowRecords:
         if row is None:
             raise execution_unknown(execution)
         return row
+
+    def _pinned(self, execution: str) -> tuple[ExecutionRow, WorkflowDefinition]:
+        row = self._row(execution)
+        return row, pinned_definition(self.reader, row.version)
 
     def _view(self, row: ExecutionRow) -> ExecutionView:
         steps = living(self.reader.steps(row.id))
@@ -297,6 +328,12 @@ class WorkflowRecords:
 
 def _joined(lists: Sequence[tuple[str, ...] | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry for entries in lists for entry in entries or ()))
+
+
+def _line(text: str) -> str:
+    """One line that cannot be a tag: much of it comes from models and files."""
+    line = " ".join(text.split())
+    return (line if len(line) <= 300 else line[:299] + "…").translate(_BRACKETS)
 
 
 def totals(steps: Sequence[StepRow]) -> Totals:

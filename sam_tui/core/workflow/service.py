@@ -16,11 +16,7 @@ from sam_tui.core.clock import Clock
 from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
-from sam_tui.core.workflow.definitions.roles import (
-    Capability,
-    capabilities_json,
-    capabilities_of,
-)
+from sam_tui.core.workflow.definitions.stages import Capability, capabilities_json, capabilities_of
 from sam_tui.core.workflow.execution.completion import RecordedCall, finish, keep_evidence
 from sam_tui.core.workflow.execution.output import read_output
 from sam_tui.core.workflow.execution.progress import advanced, begin, overdue, settled, time_out
@@ -37,7 +33,6 @@ from sam_tui.core.workflow.execution.tickets import (
 )
 from sam_tui.core.workflow.gate import conversation_gate
 from sam_tui.core.workflow.notes import WorkflowNotes
-from sam_tui.core.workflow.prompts import phase_digest
 from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.store import StepClaims, StoreUpkeep, Transactions
 from sam_tui.core.workflow.views import Advanced, Failure, Ticket, VerbName
@@ -86,7 +81,7 @@ class Workflows:
         ``workflow_invalid``, ``persona_unknown``, ``params_invalid``, ``execution_exists``,
         ``execution_id_invalid``, ``conversation_busy``.
         """
-        definition = self.catalog.find(name).definition
+        definition = self.catalog.find(name)
         capabilities = capabilities_json(self.capabilities()) if definition.plans else ""
         order = Order(definition, self.catalog.personas(), params or {}, capabilities)
         with self._transactions.begin() as transaction:
@@ -216,7 +211,7 @@ class Workflows:
             ticket = issue if mint else describe
             return tuple(ticket(case, a) for a in case.attempts() if (a.step, a.number) not in but)
 
-    # -- conversations: gate and reminder ------------------------------------------------------
+    # -- conversations ---------------------------------------------------------------------
 
     def gate(self, conversation: str, scope: tuple[str, str] | None = None) -> Gate:
         """The gate of a conversation, for ``Turn`` and ``Executor.plan``; it follows the phases.
@@ -225,8 +220,3 @@ class Workflows:
         conversation without a phase is free, unless it was made for its ``scope`` execution and step.
         """
         return conversation_gate(lambda: self.records.phase(conversation), scope)
-
-    def digest(self, conversation: str) -> str:
-        """What the reminder says: phase, tools, tasks, last failure, budgets; empty for none."""
-        phase = self.records.phase(conversation)
-        return "" if phase is None else phase_digest(phase, self.records)

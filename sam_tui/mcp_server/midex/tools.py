@@ -19,9 +19,13 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
 from sam_tui.core.tooling.offer import arguments_schema, canonical
 from sam_tui.core.tooling.results import IGNORED
-from sam_tui.core.workflow.drivers.person import Person, steer_with_person
-from sam_tui.core.workflow.drivers.tool import call_of, output_of_call
-from sam_tui.core.workflow.notes import FindingDraft
+from sam_tui.core.workflow.drivers.host_steps import (
+    Person,
+    call_of,
+    output_of_call,
+    steer_with_person,
+)
+from sam_tui.core.workflow.execution.output import FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import FOR_MODELS, Advanced, ExecutionView, Ticket, VerbName
@@ -135,7 +139,7 @@ class MidexToolbox:
     # -- verbs ---------------------------------------------------------------------------------
 
     async def _start(self, arguments: MidexStart, request: ToolRequest) -> Answer:
-        definition = self._workflows.catalog.find(arguments.workflow_name).definition
+        definition = self._workflows.catalog.find(arguments.workflow_name)
         for step, evidence in definition.evidence:
             if not any(fnmatchcase(tool, evidence.partition(".")[0]) for tool in self._served):
                 raise WorkflowRefused(

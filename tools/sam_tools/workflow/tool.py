@@ -19,12 +19,13 @@ from sam_tui.core.display import Table, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.offer import canonical
 from sam_tui.core.workflow.gate import spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import FOR_MODELS
 
 if TYPE_CHECKING:
-    from sam_tui.core.workflow.drivers.person import Person
+    from sam_tui.core.workflow.drivers.host_steps import Person
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket, VerbName
 
@@ -54,8 +55,7 @@ def ticket_text(ticket: "Ticket") -> str:
         arguments = json.dumps(ticket.arguments, ensure_ascii=False)
         parts.append(f"Call {ticket.tool} with {arguments}; advance with what it came to.")
     if ticket.output_schema is not None:
-        schema = json.dumps(ticket.output_schema, ensure_ascii=False, separators=(",", ":"))
-        parts.append(f"Output: {schema}")
+        parts.append(f"Output: {canonical(ticket.output_schema)}")
     return "\n\n".join(parts)
 
 
@@ -233,7 +233,7 @@ class WorkflowTool:
         """What carries out a verb of the table."""
 
         async def steer(arguments: Steering, context: ToolContext) -> ToolResult:
-            from sam_tui.core.workflow.drivers.person import steer_with_person
+            from sam_tui.core.workflow.drivers.host_steps import steer_with_person
 
             execution = self._of(arguments.executionId, context)
             with refusals_as_tool_errors():
@@ -266,7 +266,7 @@ class WorkflowTool:
 
     async def _finding(self, arguments: Finding, context: ToolContext) -> ToolResult:
         from sam_tui.core.ports.workflows import FindingQuery
-        from sam_tui.core.workflow.notes import FindingDraft
+        from sam_tui.core.workflow.execution.output import FindingDraft
 
         execution = self._of(arguments.executionId, context)
         with refusals_as_tool_errors():
@@ -286,7 +286,7 @@ class WorkflowTool:
         return ToolResult("\n".join(lines) or "There are no findings.")
 
     def _person(self, context: ToolContext) -> "Person":
-        from sam_tui.core.workflow.drivers.person import Person
+        from sam_tui.core.workflow.drivers.host_steps import Person
 
         return Person(self._inquiries, context.conversation, context.call)
 

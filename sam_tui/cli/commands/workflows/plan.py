@@ -158,7 +158,7 @@ def export_command(**values: Any) -> int:
 def capabilities_command(**values: Any) -> int:
     """Print ``agentCapabilities.json``: the worker roles and their available tools."""
     from sam_tui.adapters.workflows import save_file
-    from sam_tui.core.workflow.definitions.roles import capabilities_json
+    from sam_tui.core.workflow.definitions.stages import capabilities_json
 
     async def gathered() -> str:
         runtime = open_runtime(values, program="sam-tui plan")

@@ -12,9 +12,9 @@ from typing import cast
 from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
-from sam_tui.core.workflow.definitions.checks import definition_faults
+from sam_tui.core.workflow.definitions.graph import definition_faults
 from sam_tui.core.workflow.definitions.model import LONGEST_TASK, NAME, Step, WorkflowDefinition
-from sam_tui.core.workflow.definitions.roles import WorkerRole
+from sam_tui.core.workflow.definitions.stages import WorkerRole
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
 
@@ -29,14 +29,6 @@ class CatalogEntry:
     definition: WorkflowDefinition | None
     file: DefinitionFile
     problems: tuple[DefinitionProblem, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundDefinition:
-    """A definition that can be started."""
-
-    definition: WorkflowDefinition
-    file: DefinitionFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +50,23 @@ class WorkflowCatalog:
         self._roles: dict[str, WorkerRole] = {}
         self._problems: tuple[DefinitionProblem, ...] = ()
 
-    def find(self, name: str) -> FoundDefinition:
-        """A definition by name.
+    def find(self, name: str) -> WorkflowDefinition:
+        """A definition by name. Raises as ``view``."""
+        return self._usable(name)[0]
+
+    def view(self, name: str) -> DefinitionView:
+        """One definition for people and clients.
 
         Raises ``WorkflowRefused`` (``workflow_unknown``, ``workflow_untrusted``, ``workflow_invalid``).
         """
+        return _view(name, *self._usable(name))
+
+    def _usable(self, name: str) -> tuple[WorkflowDefinition, DefinitionFile]:
         self._refresh()
         entry = self._entries.get(name)
         if entry is None:
             near = difflib.get_close_matches(name, self._entries, n=3)
-            names = ", ".join(near or self._usable()) or "none"
+            names = ", ".join(near or self._trusted()) or "none"
             raise WorkflowRefused(
                 "workflow_unknown",
                 f"There is no workflow {name!r}.",
@@ -88,11 +87,11 @@ class WorkflowCatalog:
                 hint="\n".join(map(str, entry.problems)),
                 details={"workflow": name, "problems": [str(p) for p in entry.problems]},
             )
-        return FoundDefinition(entry.definition, entry.file)
+        return entry.definition, entry.file
 
     def certain(self, name: str) -> Sequence[Step]:
         """The steps of a definition that come whatever the others come to. Raises as ``find``."""
-        return [step for step in self.find(name).definition.steps if not step.when]
+        return [step for step in self.find(name).steps if not step.when]
 
     def match(self, task: str) -> TemplateMatch | None:
         """The first definition by name whose matcher fits a task whole."""
@@ -106,11 +105,6 @@ class WorkflowCatalog:
                 return TemplateMatch(name, params)
         return None
 
-    def view(self, name: str) -> DefinitionView:
-        """One definition for people and clients. Raises as ``find``."""
-        definition = self.find(name)
-        return _view(name, definition.definition, definition.file)
-
     def views(self) -> tuple[DefinitionView, ...]:
         """Every definition that can be started, by name."""
         self._refresh()
@@ -120,7 +114,7 @@ class WorkflowCatalog:
             if entry.definition is not None and not _errors(entry.problems)
         )
 
-    def _usable(self) -> list[str]:
+    def _trusted(self) -> list[str]:
         return sorted(name for name, entry in self._entries.items() if entry.file.trusted)
 
     def personas(self) -> Mapping[str, str]:
@@ -283,8 +277,7 @@ def _errors(problems: Sequence[DefinitionProblem]) -> bool:
     return any(problem.level == "error" for problem in problems)
 
 
-def _view(name: str, definition: WorkflowDefinition | None, file: DefinitionFile) -> DefinitionView:
-    assert definition is not None
+def _view(name: str, definition: WorkflowDefinition, file: DefinitionFile) -> DefinitionView:
     phases = tuple(
         {
             "phase": step.id,

@@ -1,24 +1,35 @@
-"""The plan JSON of seed 002: stages of sub-tasks, read into steps and written back.
+"""What a planner may assign: worker roles with their tools, and the plan JSON of seed 002.
 
-``[[{stepId, assigned_agent_role, tool_name, sub_task_input, narrative_step}, ...], ...]``: the sub-tasks of
+A worker role is a persona file that names tools. A plan is stages of sub-tasks:
+``[[{stepId, assigned_agent_role, tool_name, sub_task_input, narrative_step}, ...], ...]``. The sub-tasks of
 a stage run side by side, each stage waits for the one before it. Spec C1 has the rules of the original.
 """
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sam_tui.core.errors import UsageError
 from sam_tui.core.workflow.definitions.graph import ancestors
 from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
-from sam_tui.core.workflow.definitions.roles import (
-    AGENT_STEP,
-    LLM_STEP,
-    ORCHESTRATOR,
-    Capability,
-)
 
+LLM_STEP = "LLMStepExecutor"
+"""The action that is a step of the model itself: kind ``llm``."""
+AGENT_STEP = "AgentStepExecutor"
+"""A step that a role does with its persona and tools as an agent: kind ``agent``."""
+ORCHESTRATOR = "Orchestrator"
+_ENGINE = {
+    LLM_STEP: (
+        "asks the model: {prompt} or {prompt_template, prompt_params} or {messages: [{role, content}]} or "
+        "{data_from_previous_step: true}; model, temperature and maxTokens where they matter; "
+        "isFinalAnswer true on the last step makes it the answer"
+    ),
+    AGENT_STEP: "works on {prompt} by itself with the tools of its role",
+}
 Fields = Mapping[str, object]
 FORM = """\
 Answer with a JSON array of stages; each stage is an array of sub-tasks that run side by side, and each \
@@ -33,6 +44,82 @@ _LIMITS = {"timeout", "attempts", "max_calls", "on_fail"}
 """What a sub-task may say besides, as a step of the engine does."""
 _PREVIOUS = "{previous_step_output}"
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]\w{0,63})\s*\}\}|\{(previous_step_output)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRole:
+    """Who may be assigned a step, and the tools it has, by the names that the registry knows."""
+
+    name: str
+    description: str
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """A role with the tools of it that can be called, each with a description; and those that cannot."""
+
+    role: str
+    description: str
+    tools: Mapping[str, str]
+    missing: tuple[str, ...] = ()
+
+
+def capabilities_of(
+    roles: Sequence[WorkerRole], callable_tools: Mapping[str, str] | None
+) -> tuple[Capability, ...]:
+    """What a planner may name; ``callable_tools`` are descriptions by name, None: not known here."""
+    capabilities: list[Capability] = []
+    for role in roles:
+        tools: dict[str, str] = {}
+        missing: list[str] = []
+        for name in role.tools:
+            if name == LLM_STEP and role.name == ORCHESTRATOR:
+                tools[name] = _ENGINE[name]
+            elif callable_tools is None or name in callable_tools:
+                tools[name] = (callable_tools or {}).get(name, "")
+            else:
+                missing.append(name)
+        if role.name != ORCHESTRATOR:
+            tools[AGENT_STEP] = _ENGINE[AGENT_STEP]
+        capabilities.append(Capability(role.name, role.description, tools, tuple(missing)))
+    return tuple(capabilities)
+
+
+def capabilities_json(capabilities: Sequence[Capability]) -> str:
+    """The seed's ``agentCapabilities.json``: a list of role, description and tools."""
+    rows = [
+        {
+            "role": capability.role,
+            "description": capability.description,
+            "tools": [{"name": n, "description": d} for n, d in capability.tools.items()],
+        }
+        | ({"missing": list(capability.missing)} if capability.missing else {})
+        for capability in capabilities
+    ]
+    return json.dumps(rows, ensure_ascii=False, indent=2)
+
+
+def read_capabilities(text: str) -> tuple[Capability, ...]:
+    """Capabilities as ``capabilities_json`` wrote them."""
+    return tuple(
+        Capability(
+            row["role"],
+            row["description"],
+            {tool["name"]: tool["description"] for tool in row["tools"]},
+            tuple(row.get("missing", ())),
+        )
+        for row in json.loads(text)
+    )
+
+
+def require_roles(roles: Sequence[str], registered: Collection[str]) -> None:
+    """Raise ``UsageError`` for a role that cannot be handed out."""
+    if ORCHESTRATOR in roles:
+        raise UsageError(f"The steps of {ORCHESTRATOR} are done here.")
+    if unknown := [role for role in roles if role not in registered]:
+        names = ", ".join(sorted(role for role in registered if role != ORCHESTRATOR))
+        raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")
 
 
 class Sampling(BaseModel):

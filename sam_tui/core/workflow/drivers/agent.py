@@ -1,6 +1,7 @@
-"""Agent, llm and plan steps: each attempt is a conversation of our own agent."""
+"""Agent, llm and plan steps: each attempt is a conversation of our own agent, begun with a prompt."""
 
 import re
+from collections.abc import Sequence
 from typing import cast
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
@@ -8,19 +9,22 @@ from sam_tui.core.agent.history import History
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.workflows import FindingQuery
+from sam_tui.core.tooling.offer import canonical
 from sam_tui.core.workflow.drivers.models import purpose_of
 from sam_tui.core.workflow.drivers.run import StepRun, StepTurn
+from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.execution.output import first_object, first_value
 from sam_tui.core.workflow.execution.plans import plan_items
 from sam_tui.core.workflow.planned import PlannedTasks
-from sam_tui.core.workflow.prompts import repair_prompt, resumed_prompt, step_prompt
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Ticket
+from sam_tui.core.workflow.views import StepView, Ticket
 
 _UNACHIEVABLE = re.compile(r"\W*not achievable\b", re.IGNORECASE)
 _FINDINGS = 5
 REPAIRS = 1
 """How often an answer that does not fit is asked for again in the same conversation."""
+_SUMMARY = 2000
+_GIVING_UP = 'If it cannot be done, answer {"success": false, "summary": "why"} instead.'
 
 
 class AgentDriver:
@@ -156,4 +160,65 @@ def _is_plan(value: object) -> bool:
         return plan_items(cast("dict[str, object]", value)) is not None
     return isinstance(value, list) and all(
         isinstance(part, list | dict) for part in cast("list[object]", value)
+    )
+
+
+def step_prompt(ticket: Ticket, steps: Sequence[StepView]) -> str:
+    """The message that begins a step in a conversation of its own."""
+    parts = [f"Workflow {ticket.workflow}, step {ticket.step}, attempt {ticket.attempt}."]
+    if ticket.persona_text:
+        parts.append(f"<persona>\n{ticket.persona_text}\n</persona>")
+    before = _before(ticket, steps)
+    if before:
+        parts.append(before)
+    parts.append(ticket.instructions)
+    parts.append(_ending(ticket))
+    return "\n\n".join(parts)
+
+
+def resumed_prompt(ticket: Ticket) -> str:
+    """The message that goes on with a step whose driver died."""
+    return (
+        f"The program ended while step {ticket.step} was being worked on. See what is done already,"
+        f" and finish it.\n\n{_ending(ticket)}"
+    )
+
+
+def repair_prompt(faults: Sequence[str]) -> str:
+    """The message that asks for an answer once more, saying what was wrong with it."""
+    listed = "\n".join(f"- {fault}" for fault in faults)
+    return f"Your answer cannot be taken:\n{listed}\n\nAnswer again with the corrected JSON object only."
+
+
+def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
+    """What the steps that are needed came to; of a plan that is needed as a whole, each of its steps."""
+    current = next((step for step in steps if step.id == ticket.step), None)
+    if current is None:
+        return ""
+    plan = current.parent
+    needed = [
+        s
+        for s in steps
+        if (s.id in current.needs and s.id != plan)
+        or (s.parent != plan and s.parent in current.needs)
+    ]
+    lines = [f"- {step.id}: {_outcome(step)}" for step in needed if step.output or step.error]
+    return "\n".join(["What came before:", *lines]) if lines else ""
+
+
+def _outcome(step: StepView) -> str:
+    output = step.output or {}
+    text = str(output.get("processed_result_data") or output.get("summary") or "")
+    return excerpt(text, _SUMMARY) if step.output else f"{step.status}: {step.error[:_SUMMARY]}"
+
+
+def _ending(ticket: Ticket) -> str:
+    if ticket.kind == "plan":
+        return "Answer with the JSON of the plan, and nothing else."
+    if ticket.output_schema is None:
+        done = "When it is done, answer with a summary of what you did and what it led to."
+        return f"{done} {_GIVING_UP}"
+    return (
+        "When it is done, answer with one JSON object, and nothing else, that fits this schema: "
+        f"{canonical(ticket.output_schema)}\n{_GIVING_UP}"
     )

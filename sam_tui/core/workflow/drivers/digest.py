@@ -11,7 +11,6 @@ import re
 from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.errors import SamError
-from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.drivers.models import SYNTHESIZER, Purpose
 from sam_tui.core.workflow.drivers.run import StepRun, StepTurn
@@ -141,9 +140,7 @@ class ModelDigest:
             model = self._run.models.of(purpose)
         except SamError:
             return ""
-        conversation = ConversationId(mint("step"))
-        root = context.engine.executor.workspace
-        context.conversations.create(conversation, root, parent=context.parent)
+        conversation = self._run.conversation()
         context.conversations.claim(conversation)
         history = History(context.conversations, conversation)
         work = StepTurn(self._execution, step, model, history, _no_tools)

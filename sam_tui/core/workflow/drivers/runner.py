@@ -9,11 +9,14 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.workflow.drivers.agent import AgentDriver
 from sam_tui.core.workflow.drivers.digest import ModelDigest
-from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
+from sam_tui.core.workflow.drivers.host_steps import (
+    Person,
+    PersonDriver,
+    ToolDriver,
+    steer_with_person,
+)
 from sam_tui.core.workflow.drivers.models import RunModels
-from sam_tui.core.workflow.drivers.person import Person, PersonDriver, steer_with_person
-from sam_tui.core.workflow.drivers.run import RunContext, StepDriver, StepRun
-from sam_tui.core.workflow.drivers.tool import ToolDriver
+from sam_tui.core.workflow.drivers.run import EvidenceRecorder, RunContext, StepDriver, StepRun
 from sam_tui.core.workflow.memory_bank import BankWriter, MemoryBank
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows

@@ -16,11 +16,12 @@ from sam_tui.core.ports.workflows import (
     ExecutionState,
     StepRow,
     TaskRow,
+    TaskStatus,
     WorkflowReader,
     WorkflowUnit,
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
-from sam_tui.core.workflow.definitions.roles import Capability, read_capabilities
+from sam_tui.core.workflow.definitions.stages import Capability, read_capabilities
 from sam_tui.core.workflow.execution.guards import Measured
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_closed, execution_unknown
 from sam_tui.core.workflow.views import Failure, Outcome
@@ -311,6 +312,15 @@ class ExecutionCase:
         """The items of a step's present list."""
         row = self.steps[step]
         return self.unit.tasks(self.row.id, step, row.revision) if row.cursor >= 0 else ()
+
+    def item(self, attempt: AttemptRow) -> TaskRow | None:
+        """The item of its step's list that an attempt works on."""
+        return next((t for t in self.tasks(attempt.step) if t.position == attempt.task), None)
+
+    def mark_item(self, attempt: AttemptRow, status: TaskStatus) -> None:
+        """Store the state of the item that an attempt works on."""
+        if (task := self.item(attempt)) is not None:
+            self.unit.save_task(replace(task, status=status))
 
     def measured(self, step: str) -> Sequence[Measured]:
         """The items of a step as verification sees them."""

@@ -88,9 +88,7 @@ def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, object]
     case.close_attempt(attempt, "completed", output=text)
     seconds = round(case.now - attempt.started_at, 3)
     if attempt.task is not None:
-        for task in case.tasks(row.id):
-            if task.position == attempt.task:
-                case.unit.save_task(replace(task, status="completed"))
+        case.mark_item(attempt, "completed")
         case.put(replace(row, error=""))
         case.record("task_completed", row.id, attempt.id, task=attempt.task, seconds=seconds)
         return
@@ -103,9 +101,7 @@ def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Jud
     guards = spec.guards
     if not guards:
         return Judged((), None, None)
-    tasks = case.tasks(attempt.step)
-    item = next((t for t in tasks if t.position == attempt.task), None)
-    scope = case.scope(attempt.step, item)
+    scope = case.scope(attempt.step, case.item(attempt))
     scope["output"] = output.stored()
     evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
     return judge(guards, Scene(scope, evidence, case.measured, claimed=_claims(output)))

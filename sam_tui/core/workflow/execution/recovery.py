@@ -150,7 +150,7 @@ def end(case: ExecutionCase, state: str, reason: str) -> None:
 def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow | None) -> None:
     """The step has failed for good, and with it the execution, at once or after what still runs."""
     if attempt is not None and attempt.task is not None:
-        _task_failed(case, attempt)
+        case.mark_item(attempt, "failed")
     row = case.put(replace(row, status="failed", completed_at=case.now))
     case.reach("failed")
     if case.definition.policy.on_failure == "fail-fast":
@@ -175,7 +175,7 @@ def _retry(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
         give_up(case, row, attempt)
         return
     # One failed item does not end the list: what it means is for the guards that follow.
-    _task_failed(case, attempt)
+    case.mark_item(attempt, "failed")
     case.put(replace(case.steps[row.id], tries=0))
     case.reach("continued")
 
@@ -185,15 +185,7 @@ def _put_back(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
     if attempt.task is None:
         case.put(replace(row, status="pending"))
         return
-    for task in case.tasks(row.id):
-        if task.position == attempt.task:
-            case.unit.save_task(replace(task, status="pending"))
-
-
-def _task_failed(case: ExecutionCase, attempt: AttemptRow) -> None:
-    for task in case.tasks(attempt.step):
-        if task.position == attempt.task:
-            case.unit.save_task(replace(task, status="failed"))
+    case.mark_item(attempt, "pending")
 
 
 def _replan(

@@ -155,8 +155,7 @@ def describe(
 ) -> Ticket:
     """A ticket, with a token or without."""
     spec = case.spec(attempt.step)
-    tasks = case.tasks(attempt.step) if spec.each else ()
-    task = next((t for t in tasks if t.position == attempt.task), None)
+    task = case.item(attempt) if spec.each else None
     scope = case.scope(attempt.step, task)
     scope["inputs"] = inputs = fill(spec.inputs, scope)
     persona = str(fill(spec.persona, {"params": case.params}) or "")

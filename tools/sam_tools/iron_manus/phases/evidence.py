@@ -14,7 +14,7 @@ from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.workflows import EvidenceRow
 from sam_tui.core.redaction.forms import FORMS
 from sam_tui.core.redaction.shield import Shield
-from sam_tui.core.workflow.notes import RecordedCall
+from sam_tui.core.workflow.execution.completion import RecordedCall
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 

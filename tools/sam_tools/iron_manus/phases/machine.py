@@ -35,7 +35,7 @@ from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.clock import Clock
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.files import Files, FileStat
-from sam_tui.core.workflow.drivers.person import Person, steer_with_person
+from sam_tui.core.workflow.drivers.host_steps import Person, steer_with_person
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 

@@ -1,21 +1,97 @@
-"""Tool steps: one call through the executor and its guard."""
+"""Steps that no model answers for: questions to the person, calls through the executor and its guard."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sam_tui.core.accesses import Fetch, Use
 from sam_tui.core.agent.budget import Budget
-from sam_tui.core.display import Terminal
 from sam_tui.core.ids import CallId, ConversationId, mint
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.messages import ToolCall
+from sam_tui.core.text.consent import consents
 from sam_tui.core.tooling.contract import CallPlan
 from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.drivers.digest import LONG
-from sam_tui.core.workflow.drivers.run import StepRun
+from sam_tui.core.workflow.drivers.run import StepRun, outcome_of
 from sam_tui.core.workflow.execution.output import RESULT
 from sam_tui.core.workflow.execution.tickets import task_folder
-from sam_tui.core.workflow.views import RUNNER, Ticket
+from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import RUNNER, Advanced, ExecutionView, Ticket, VerbName
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whom a call of a conversation asks. An answer that will not do is refused, never asked again."""
+
+    inquiries: Inquiries
+    conversation: ConversationId
+    call: CallId
+
+    async def work_on(self, ticket: Ticket) -> dict[str, object]:
+        """The output of a human step. Raises ``WorkflowRefused`` as ``decide`` does."""
+        about = f"Workflow {ticket.workflow}, step {ticket.step}"
+        answer = await self._ask(Question(ticket.instructions, about, ticket.choices))
+        return {"summary": answer, "answer": answer, "approved": consents(answer) is True}
+
+    async def decide(self, view: ExecutionView) -> str:
+        """What follows, of an execution that asks. Raises ``needs_person`` or ``choice_invalid``."""
+        assert view.question is not None
+        about = f"Workflow {view.workflow}, step {view.question.step}"
+        return await self._ask(Question(view.question.prompt, about, view.question.choices))
+
+    async def _ask(self, question: Question) -> str:
+        outcome = await self.inquiries.ask(self.conversation, self.call, question)
+        if not isinstance(outcome.answer, Reply) or not outcome.answer.text.strip():
+            raise WorkflowRefused(
+                "needs_person",
+                "A person has to answer, and nobody can be asked here.",
+                hint="Let a person continue it: sam-tui workflow status, next and decide.",
+            )
+        return require_choice(outcome.answer.text, question.choices)
+
+
+async def steer_with_person(
+    workflows: Workflows, person: Person, verb: VerbName, execution_id: str, word: str = ""
+) -> Advanced:
+    """A verb that a model calls. What a paused execution asks is for the person to decide.
+
+    Raises ``WorkflowRefused`` as the verb does, and ``person_decides``, ``needs_person``.
+    """
+    view = workflows.records.execution(execution_id)
+    if view.question is not None and verb == "retry":
+        raise WorkflowRefused(
+            "person_decides",
+            "A person decides what follows.",
+            hint="Resume it, and they are asked.",
+        )
+    if view.question is not None and verb == "resume":
+        return workflows.steer("decide", execution_id, await person.decide(view))
+    return workflows.steer(verb, execution_id, word)
+
+
+class PersonDriver:
+    """Puts human steps to the person."""
+
+    def __init__(self, run: StepRun) -> None:
+        self._run = run
+
+    async def work(self, ticket: Ticket) -> None:
+        """Ask; without an answer that will do the execution is paused."""
+        context = self._run.context
+        try:
+            output = await Person(context.inquiries, context.parent, CallId(mint("call"))).work_on(
+                ticket
+            )
+        except WorkflowRefused as refusal:
+            why = f": {refusal}" if refusal.code == "choice_invalid" else ""
+            reason = f"step {ticket.step} needs a person{why}"
+            self._run.workflows.steer("pause", ticket.execution_id, reason)
+            return
+        self._run.submit(ticket, output)
+
 
 _IN_TASK = ("FileSystemTool", "FileDownloaderTool")
 _LONGEST = 8000
@@ -107,11 +183,10 @@ def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:
 def output_of_call(executed: Executed) -> dict[str, object]:
     """What a tool step hands in: how its call ended."""
     finished = executed.finished
-    card = next((d for d in finished.display if isinstance(d, Terminal)), None)
-    code = card.exit_code if card else None
+    success, code = outcome_of(finished)
     return {
         "summary": finished.text[:_LONGEST] or finished.summary,
-        "success": finished.ok and code in (None, 0),
+        "success": success,
         "ok": finished.ok,
         "exit_code": code,
         "text": finished.text[:_LONGEST],
