@@ -8,8 +8,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.adapters.mcp_client.connection_context import Caller, ServerSurroundings, ServerTerms
+from sam_tui.adapters.mcp_client.reports import report_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.tool_descriptions import FittedServer, RawTool, fitted, plain
+from sam_tui.core.accesses import Access, Fetch, Use
 from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
@@ -107,6 +109,16 @@ class Connection:
         """The server's tools by the names that it gives them; empty before it listed them."""
         return frozenset(tool.raw for tool in self.offered.tools)
 
+    def accesses(self, *tools: str) -> tuple[Access, ...]:
+        """What calls of these tools touch, by the server's names and what it says of them now."""
+        destructive = {tool.raw for tool in self.fitted.tools if tool.destructive}
+        used = [Use(self.name, tool, tool in destructive) for tool in tools]
+        return (*used, Fetch(self.url, "server", configured=True)) if self.url else tuple(used)
+
+    def _digest(self, tool: str) -> str:
+        """The digest of a tool as the server describes it now; empty without one."""
+        return next((t.digest for t in self.fitted.tools if t.raw == tool), "")
+
     @property
     def due(self) -> bool:
         """Whether to start the server: for the first time, or again some time after a failed start."""
@@ -160,13 +172,13 @@ class Connection:
         if not self._around.believes(self.settings):
             raise ToolError(f"{self.settings.file}, which names {self.name}, is no longer trusted.")
         caller = Caller(context.conversation, context.call)
-        self.caller = caller
+        self.caller, judged = caller, self._digest(tool)
         self._calls.append(caller)
         try:
             life = await self._alive()
             from sam_tui.adapters.mcp_client.lifetime import Lost
 
-            await self._insist_unchanged(tool, context)
+            await self._insist_unchanged(tool, judged, context)
             try:
                 return await life.call(tool, arguments, context.emit)
             except Lost:
@@ -190,18 +202,18 @@ class Connection:
         life = self._life if self._around.believes(self.settings) else None
         return (await life.complete(typed) if life is not None else None) or ()
 
-    async def _insist_unchanged(self, tool: str, context: ToolContext) -> None:
-        """Ask the person if a tool's description changed since it was first allowed. Raises
-        ``ToolError``."""
+    async def _insist_unchanged(self, tool: str, judged: str, context: ToolContext) -> None:
+        """Ask the person if a tool changed since it was first allowed, or since this call was ``judged``.
+        Raises ``ToolError``."""
         await self.refresh()
-        now = next((t.digest for t in self.fitted.tools if t.raw == tool), "")
-        before = self._approved.get(tool, now)
-        if now != before:
+        now = self._digest(tool)
+        before = self._approved.get(tool, judged or now)
+        if before not in (now, now.partition(".")[0]):  # older files have no hints
             host, decision = context.permit.host, None
             name = plain(tool, 64)
             if host is not None and not host.approves_all:
                 decision = await host.confirm(
-                    f"the MCP server {self.name} changed the description or arguments of "
+                    f"the MCP server {self.name} changed the description, arguments or hints of "
                     f"{name} since it was allowed: earlier grants do not apply",
                     once=f"use {name} as {self.name} describes it now",
                     rule="changed-tool",
@@ -358,28 +370,6 @@ class Connection:
             raise ToolError("No call waits for this server.")
         caller = self._calls[-1]
         return await self._around.sample(caller.conversation, caller.call, sampling)
-
-
-def report_of(
-    settings: ServerSettings,
-    standing: ServerStanding,
-    *,
-    fitted: FittedServer | None = None,
-    error: str = "",
-) -> ServerReport:
-    """A server's state as lists of servers show it."""
-    current = fitted or FittedServer()
-    return ServerReport(
-        settings.name,
-        settings.source,
-        settings.file,
-        "http" if settings.http else "stdio",
-        plain(settings.summary, 400),
-        standing,
-        tuple(tool.name for tool in current.tools),
-        current.left_out,
-        error,
-    )
 
 
 def _load() -> ModuleType:

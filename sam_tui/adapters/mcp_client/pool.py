@@ -7,10 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from sam_tui.adapters.mcp_client.connection import Connection, report_of
+from sam_tui.adapters.mcp_client.connection import Connection
 from sam_tui.adapters.mcp_client.connection_context import Caller, Logins, ServerSurroundings
+from sam_tui.adapters.mcp_client.reports import report_of
 from sam_tui.adapters.mcp_client.server_tools import offer_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings, SettingsReader, data_of, merged
+from sam_tui.core.accesses import Access
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.servers import ServerNames, ServerReport, TypedValue
@@ -106,6 +108,15 @@ class ServerPool:
         self.look()
         connection = self._connections.get(name)
         return connection if connection is not None and connection.usable else None
+
+    def accesses(self, name: str) -> tuple[Access, ...]:
+        """What a call of an offered tool touches, by the last list of its server; empty for no tool."""
+        self.look()
+        for connection in self._connections.values():
+            for tool in connection.offered.tools:
+                if tool.name == name:
+                    return connection.accesses(tool.raw)
+        return ()
 
     def begin(self, name: str = "") -> None:
         """Start the idle servers that may run, or the named one, in the background."""
