@@ -89,6 +89,8 @@ class ApprovalRequest:
     """What would be written, where the person can change it."""
     remark: str = ""
     """The person's own comment, where they changed what is proposed: it goes with their answer."""
+    destructive: bool = False
+    """Whether a server calls the tool in question destructive: nothing but its whole name allows it."""
     kind: Literal["approval"] = "approval"
 
     @property

@@ -6,11 +6,17 @@ import pytest
 
 from sam_tui.core.inquiry import Approval
 from tests.servers.conftest import House, Open, raw
-from tests.servers.test_program import run
+from tests.servers.test_program import run, script
 
 ECHO = "mcp__one__echo"
 PATTERN = '[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n'
 EXACT = f'[[rule]]\neffect = "allow"\noperation = "{ECHO}"\n'
+
+
+def two_words(house: House) -> str:
+    """A model that calls ``echo``."""
+    call = {"name": ECHO, "arguments": {"text": "x"}}
+    return script(house, {"calls": [call]}, {"text": "done"})
 
 
 async def decided(sam: Open, mode: str) -> tuple[str, str]:
@@ -50,8 +56,10 @@ async def test_a_pattern_does_not_allow_a_tool_that_its_server_calls_destructive
     explained = json.loads(run(house, "guard", "explain", ECHO).stdout)
     assert (explained["decision"], explained["rule"]) == ("ask", "destructive-tool")
     assert explained["accesses"][0]["destructive"]
-    called = run(house, "tools", "call", ECHO, '{"text": "x"}')
-    assert (called.returncode, "calls this tool destructive" in called.stdout) == (3, True)
+    for allowed, code in (("mcp__one", 3), (ECHO, 0)):
+        ended = run(house, "run", "--model", two_words(house), "--allowedTools", allowed, "x")
+        assert ended.returncode == code, ended.stderr
+    assert "calls this tool destructive" in run(house, "tools", "call", ECHO, '{"text": "x"}').stdout
 
 
 @pytest.mark.requirement("servers:hints")
