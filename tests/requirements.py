@@ -850,6 +850,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:resources": Requirement("Resources of a server are listed and read by two tools of it.", "issue 4.3"),
     "servers:restart": Requirement("A server that died is started by the next call, a bounded number of times. One that does not come up is tried again after pauses that grow.", "research/peers.md MCP"),
     "servers:login": Requirement("A person logs in at a server with OAuth by one command; tokens are in a private file, masked, used, refreshed without the person, and forgotten by another command.", "issue 18.1"),
+    "servers:login-in-call": Requirement("A call that a server refuses for want of a login or of scopes names both, and asks a person who is there to log in: on a yes the page is shown and the call repeated once, without one nothing is requested; each refusal is offered once, three in all.", "issue 18.1"),
     "servers:completion": Requirement("Resources, prompts and their arguments of servers that are there are completed as the server proposes; a name that nobody could type or see is not offered.", "issue 18.1"),
     "servers:login-given-up": Requirement("A login given up leaves no file, and no registration where the server lets it be deleted.", "issue 18.1"),
     "servers:login-workbench": Requirement("In the workbench a person logs in at a server: the page's address is shown and copied, Esc gives up, and the server is connected afterwards.", "issue 18.1"),

@@ -145,6 +145,8 @@ class Question:
     """Whether an answer may name more than one of the choices."""
     free: bool = False
     """Whether words that are none of the choices will do as well."""
+    page: str = ""
+    """A web page that it is about, which front ends can open or copy; the context names it, too."""
     kind: Literal["question"] = "question"
 
     @property

@@ -59,7 +59,9 @@ async def test_a_pattern_does_not_allow_a_tool_that_its_server_calls_destructive
     for allowed, code in (("mcp__one", 3), (ECHO, 0)):
         ended = run(house, "run", "--model", two_words(house), "--allowedTools", allowed, "x")
         assert ended.returncode == code, ended.stderr
-    assert "calls this tool destructive" in run(house, "tools", "call", ECHO, '{"text": "x"}').stdout
+    assert (
+        "calls this tool destructive" in run(house, "tools", "call", ECHO, '{"text": "x"}').stdout
+    )
 
 
 @pytest.mark.requirement("servers:hints")

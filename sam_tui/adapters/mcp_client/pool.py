@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 from sam_tui.adapters.mcp_client.connection import Connection
@@ -135,22 +135,12 @@ class ServerPool:
             raise ToolError(f"There is no server {name} that takes a login.")
         if connection.busy:
             raise ToolError(f"The server {name} is working on a call: log in when it has finished.")
-        around = self._around
-        logins = replace(around.logins, browse=browse)
-        asking = Connection(connection.settings, replace(around, logins=logins))
-        try:
-            asking.begin()
-            await asking.settled()
-            report = asking.report
-        finally:
-            await asking.close()
-        if report.standing != "ready":
-            raise ToolError(report.error or "it ended")
+        await connection.log_in(browse)
         if self._connections.get(name) is not connection:
             return  # its file says something else by now
         await connection.close()
         self._offers.pop(name, None)
-        self._connections[name] = again = Connection(connection.settings, around)
+        self._connections[name] = again = Connection(connection.settings, self._around)
         again.begin()
 
     async def settled(self, seconds: float, *, unknown: bool = False) -> bool:

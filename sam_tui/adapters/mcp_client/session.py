@@ -246,6 +246,12 @@ def refuses_login(error: BaseException) -> bool:
     return isinstance(_first(error), OAuthFlowError)
 
 
+def data_of(error: BaseException) -> object:
+    """What an error of the protocol carries besides its message."""
+    error = _first(error)
+    return error.error.data if isinstance(error, MCPError) else None
+
+
 def fault_of(error: BaseException) -> str:
     """An error as a sentence for people; of a group its first error."""
     error = _first(error)
