@@ -1,7 +1,6 @@
 """Reviews with findings as files, by the program and by the script of CI. Costs some 4 s of CPU."""
 
 import json
-import re
 import os
 import re
 import subprocess
