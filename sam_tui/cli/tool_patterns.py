@@ -198,6 +198,8 @@ def allowing(names: Iterable[str], root: str) -> "Responder":
         whole = any(not pattern.narrowed for pattern in fitting)
         if isinstance(request, Question):
             return Reply("yes") if whole else None
+        if request.destructive:
+            whole = any(request.operation in pattern.operations for pattern in fitting)
         covered = [_covered(fitting, target, request.cwd) for target in request.targets]
         return Approval("once") if whole or (covered and all(covered)) else None
 

@@ -79,6 +79,8 @@ class Use:
     server: str
     tool: str
     """As the server calls it."""
+    destructive: bool = False
+    """Whether the server says that it destroys something."""
     kind: Literal["use"] = "use"
 
 

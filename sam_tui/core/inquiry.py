@@ -89,6 +89,8 @@ class ApprovalRequest:
     """What would be written, where the person can change it."""
     remark: str = ""
     """The person's own comment, where they changed what is proposed: it goes with their answer."""
+    destructive: bool = False
+    """Whether a server calls the tool in question destructive: nothing but its whole name allows it."""
     kind: Literal["approval"] = "approval"
 
     @property
@@ -143,6 +145,8 @@ class Question:
     """Whether an answer may name more than one of the choices."""
     free: bool = False
     """Whether words that are none of the choices will do as well."""
+    page: str = ""
+    """A web page that it is about, which front ends can open or copy; the context names it, too."""
     kind: Literal["question"] = "question"
 
     @property

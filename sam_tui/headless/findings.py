@@ -3,10 +3,13 @@
 import html
 import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 from urllib.parse import quote
+
+from sam_tui import __version__
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -122,36 +125,76 @@ def as_sarif(review: ChangeReview) -> str:
         }
         for finding in review.findings
     ]
-    driver = {"name": "sam-tui", "rules": [{"id": _RULE, "name": "Review"}]}
+    driver = {"name": "sam-tui", "version": __version__, "rules": [{"id": _RULE, "name": "Review"}]}
     run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
 def as_junit(review: ChangeReview) -> str:
     """For build servers: a failed case for each finding, one that passed where there is none."""
-    cases = [_case(finding) for finding in review.findings]
-    cases = cases or ['  <testcase classname="review" name="nothing found"/>']
-    counts = f'tests="{len(cases)}" failures="{len(review.findings)}" errors="0" skipped="0"'
-    head = '<?xml version="1.0" encoding="UTF-8"?>'
-    return "\n".join([head, f'<testsuite name="sam-tui review" {counts}>', *cases, "</testsuite>"])
+    cases = [
+        JUnitCase(
+            finding.file,
+            f"{finding.title} ({finding.file}:{finding.line})",
+            JUnitFailure(finding.severity, finding.title, finding.message),
+        )
+        for finding in review.findings
+    ]
+    return junit_suite("sam-tui review", cases or [JUnitCase("review", "nothing found")])
 
 
-def _case(finding: ReviewFinding) -> str:
-    name = xml_attribute(f"{finding.title} ({finding.file}:{finding.line})")
-    words = xml_text(finding.message)
-    failure = (
-        f"<failure type={xml_attribute(finding.severity)} message={xml_attribute(finding.title)}>"
-    )
-    classname = xml_attribute(finding.file)
-    return f"  <testcase classname={classname} name={name}>{failure}{words}</failure></testcase>"
+@dataclass(frozen=True, slots=True)
+class JUnitFailure:
+    """Why a case failed: its kind, in a line, and in full."""
+
+    kind: str
+    message: str
+    text: str
 
 
-def xml_attribute(text: str) -> str:
+@dataclass(frozen=True, slots=True)
+class JUnitCase:
+    """A case of a JUnit file."""
+
+    classname: str
+    name: str
+    failure: JUnitFailure | None = None
+
+
+def junit_suite(name: str, cases: Sequence[JUnitCase]) -> str:
+    """A JUnit file, valid by the schemas of Ant (which wants each of these attributes and elements, in this
+    order) and of Jenkins."""
+    failures = sum(case.failure is not None for case in cases)
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
+    counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="0"'
+    where = f'hostname="localhost" timestamp="{moment}" time="0"'
+    return "\n".join([
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<testsuite name={_xml_attribute(name)} {counts} {where}>",
+        "  <properties/>",
+        *map(_case, cases),
+        "  <system-out/>",
+        "  <system-err/>",
+        "</testsuite>",
+    ])
+
+
+def _case(case: JUnitCase) -> str:
+    classname, name = _xml_attribute(case.classname), _xml_attribute(case.name)
+    head = f'  <testcase classname={classname} name={name} time="0"'
+    if (failure := case.failure) is None:
+        return f"{head}/>"
+    kind, message = _xml_attribute(failure.kind), _xml_attribute(failure.message)
+    words = _xml_text(failure.text)
+    return f"{head}><failure type={kind} message={message}>{words}</failure></testcase>"
+
+
+def _xml_attribute(text: str) -> str:
     """A text as the value of an attribute, in quotes."""
-    return f'"{xml_text(text)}"'
+    return f'"{_xml_text(text)}"'
 
 
-def xml_text(text: str) -> str:
+def _xml_text(text: str) -> str:
     """A text escaped for XML; characters that XML forbids are replaced."""
     return html.escape(_NO_XML.sub("\ufffd", text))
 

@@ -155,6 +155,7 @@ STAGES: list[Row] = [
         ("bypass mode", Use("other", "t"), "allow", {"mode": "bypass"}),
         ("ask rules", Use("asked", "t"), "ask"),
         ("allow rules", Use("allowed", "t"), "allow"),
+        ("mode default", Use("allowed", "t", destructive=True), "ask"),
         ("mode default", Use("other", "t"), "ask"),
     ),
 ]

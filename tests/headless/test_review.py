@@ -35,12 +35,19 @@ FOUND: dict[str, Any] = {
 }
 
 
-# The schema that Jenkins and pytest follow (junit-10.xsd): for each element the attributes that it must
-# have, those that it may have, and what may be in it.
+# What Ant's schema (JUnit.xsd) demands; all of it is in that of Jenkins and pytest (junit-10.xsd), too. For
+# each element the attributes that it must have, those that it may have, and what may be in it.
 JUNIT = {
-    "testsuite": ("name tests failures errors", "time skipped timestamp", "testcase"),
-    "testcase": ("name", "classname time", "failure error skipped"),
-    "failure": ("", "type message", ""),
+    "testsuite": (
+        "name tests failures errors time timestamp hostname",
+        "skipped",
+        "properties testcase system-out system-err",
+    ),
+    "properties": ("", "", ""),
+    "testcase": ("name classname time", "", "failure error skipped"),
+    "failure": ("type", "message", ""),
+    "system-out": ("", "", ""),
+    "system-err": ("", "", ""),
 }
 
 
@@ -51,7 +58,14 @@ def test_junit_files_follow_the_common_schema() -> None:
     for text in (as_junit(review), as_junit(ChangeReview("", ())), replay_as_junit(replayed)):
         suite = ElementTree.fromstring(text)
         assert suite.tag == "testsuite"
-        assert int(suite.attrib["tests"]) == len(suite)
+        assert int(suite.attrib["tests"]) == len(suite.findall("testcase"))
+        assert [child.tag for child in suite if child.tag != "testcase"] == [
+            "properties",
+            "system-out",
+            "system-err",
+        ]
+        assert (suite[0].tag, suite[-2].tag) == ("properties", "system-out")
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.attrib["timestamp"])
         assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure"))
         for element in suite.iter():
             needed, possible, inner = (words.split() for words in JUNIT[element.tag])
@@ -66,9 +80,9 @@ def test_hostile_words_of_a_finding_stay_words_in_every_form() -> None:
     assert [finding.file for finding in review.findings] == ["a.py", "b.py"]
     suite = ElementTree.fromstring(as_junit(review))
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "2")
-    failures = [case.find("failure") for case in suite]
+    failures = [case.find("failure") for case in suite.iter("testcase")]
     assert [f.attrib["type"] for f in failures if f is not None] == ["error", "note"]
-    assert suite[0].attrib["classname"] == "a.py" and len(list(suite[0])) == 1
+    assert suite[1].attrib["classname"] == "a.py" and len(list(suite[1])) == 1
     (run,) = json.loads(as_sarif(review))["runs"]
     assert [result["level"] for result in run["results"]] == ["error", "note"]
     place = run["results"][0]["locations"][0]["physicalLocation"]

@@ -45,6 +45,10 @@ class LoginSite(ThreadingHTTPServer):
         """How metadata begin that come a byte at a time and never end."""
         self.token = ""
         """The access token that is handed out in place of a good one."""
+        self.anonymous = False
+        """Whether all but calls of tools is answered without a login."""
+        self.calls = 0
+        """Calls of tools that came, refused ones, too."""
 
     @property
     def base(self) -> str:
@@ -124,7 +128,9 @@ class LoginHandler(BaseHTTPRequestHandler):
 
     def _speak(self, message: dict[str, Any]) -> None:
         token = self.headers.get("authorization", "").removeprefix("Bearer ")
-        if token not in self.server.valid:
+        calls = message["method"] == "tools/call"
+        self.server.calls += calls
+        if token not in self.server.valid and (calls or not self.server.anonymous):
             metadata = f"{self.server.base}/.well-known/oauth-protected-resource/mcp"
             scope = (
                 f', scope="{self.server.challenged_scope}"' if self.server.challenged_scope else ""
@@ -133,7 +139,7 @@ class LoginHandler(BaseHTTPRequestHandler):
             self._send(401, None, **challenge)
         elif "id" not in message:
             self._send(202, None)
-        elif message["method"] == "tools/call" and not self._reaches(token):
+        elif calls and not self._reaches(token):
             error = f'Bearer error="insufficient_scope", scope="{self.server.call_scope}"'
             self._send(403, None, **{"WWW-Authenticate": error})
         else:

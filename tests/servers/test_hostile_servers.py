@@ -31,7 +31,7 @@ async def test_a_tool_that_changed_since_it_was_allowed_is_asked_for_anew(house:
         # In the same turn, before the model has read the new description.
         assert "changed its tool echo" in await sam.text("mcp__one__echo", text="b")
         (asked,) = house.person.approvals
-        assert "changed the description or arguments of" in asked.why
+        assert "changed the description, arguments or hints of" in asked.why
     house.user(one=raw("changed"))
     house.person.choice = Approval("once")
     async with house.open() as sam:

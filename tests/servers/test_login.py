@@ -129,7 +129,9 @@ async def test_a_call_that_requires_more_scopes_names_the_login_that_asks_for_th
     async with house.open() as sam:
         assert await tools(sam) == [ECHO]
         done = await sam.call(ECHO, word="hi")
-        assert "more scopes than this login has: sam-tui mcp login web" in done.finished.text
+        assert (
+            "more scopes than this login has (write): sam-tui mcp login web" in done.finished.text
+        )
     for browse in (None, follow):  # what the login has is good for all else
         async with house.open(browse=browse) as sam:
             assert await tools(sam) == [ECHO]

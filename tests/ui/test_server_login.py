@@ -11,8 +11,10 @@ from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.ports.servers import ServerReport
 from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.screens.reader import LoginPage
-from tests.servers.login_server import login_site
+from tests.fakes.engine_kit import calls
+from tests.servers.login_server import LoginSite, login_site
 from tests.ui.driver import Driver, Stage, app_over, driven
+from tests.ui.test_inquiries import panel, shown, words
 
 
 def follow(page: str) -> None:
@@ -33,7 +35,7 @@ async def log_in(me: Driver) -> str:
     return me.app.screen.query_one(TextArea).text
 
 
-@pytest.mark.requirement("servers:login-workbench")
+@pytest.mark.requirement("servers:login-workbench", "servers:login-in-call")
 async def test_a_person_logs_in_from_the_workbench_or_gives_up_and_the_server_is_there(
     stage: Stage,
 ) -> None:
@@ -66,3 +68,23 @@ async def test_a_person_logs_in_from_the_workbench_or_gives_up_and_the_server_is
             await me.send("hello")
             await me.until(lambda: "Hello." in me.transcript())
             assert "mcp__web__echo" in stage.runtime.registry.names
+            await _asked_in_a_turn(me, stage, site)
+
+
+async def _asked_in_a_turn(me: Driver, stage: Stage, site: LoginSite) -> None:
+    """A call that wants more scopes: a yes shows the page, whose login lets the call go on."""
+    site.call_scope = "write"
+    stage.runtime.guard.use_mode("bypass")
+    stage.model.answers = [calls(("mcp__web__echo", {"word": "hi"})), [TextDelta("It did.")]]
+    await me.send("echo hi")
+    question = await shown(me)
+    asked = " ".join(words(question).split())
+    assert "it requires more scopes than your login has: write. Log in now?" in asked
+    await me.pilot.press("1", "enter")
+    await me.until(lambda: "c copies" in str(panel(me).border_subtitle))
+    assert "give up" in words(panel(me)) and "asks for the scopes write" in words(panel(me))
+    await me.pilot.press("c")
+    assert "/authorize?" in me.app.clipboard and me.app.clipboard.endswith("scope=write")
+    await asyncio.to_thread(follow, me.app.clipboard)
+    await me.until(lambda: "It did." in me.transcript())
+    assert len(site.queries) == 2

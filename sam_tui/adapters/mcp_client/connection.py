@@ -1,20 +1,26 @@
 """One server: started in the background, called while it lives, started again when it has died."""
 
 import asyncio
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sam_tui.adapters.mcp_client.connection_context import Caller, ServerSurroundings, ServerTerms
+from sam_tui.adapters.mcp_client.connection_context import (
+    Caller,
+    ServerSurroundings,
+    load_lifetime,
+    program_request,
+)
+from sam_tui.adapters.mcp_client.logins.refusals import Browse, CallLogins, LoginRequired
+from sam_tui.adapters.mcp_client.reports import report_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.tool_descriptions import FittedServer, RawTool, fitted, plain
+from sam_tui.core.accesses import Access, Fetch, Use
 from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
-from sam_tui.core.ports.processes.piped import PipedProgram, PipedRequest
+from sam_tui.core.ports.processes.piped import PipedProgram
 from sam_tui.core.ports.servers import ServerNames, ServerReport, ServerStanding, TypedValue
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
@@ -64,6 +70,8 @@ class Connection:
         """Whether its tools are known: from now, or from the last time."""
         if recalled is not None:
             self.fitted = fitted(settings.name, recalled)
+        self._logins = CallLogins(settings.name, self.log_in, self._ask)
+        self._login_required: LoginRequired | None = None
         self._approved = around.remembered.approved(settings) if self.usable else {}
 
     @property
@@ -106,6 +114,16 @@ class Connection:
     def tool_names(self) -> frozenset[str]:
         """The server's tools by the names that it gives them; empty before it listed them."""
         return frozenset(tool.raw for tool in self.offered.tools)
+
+    def accesses(self, *tools: str) -> tuple[Access, ...]:
+        """What calls of these tools touch, by the server's names and what it says of them now."""
+        destructive = {tool.raw for tool in self.fitted.tools if tool.destructive}
+        used = [Use(self.name, tool, tool in destructive) for tool in tools]
+        return (*used, Fetch(self.url, "server", configured=True)) if self.url else tuple(used)
+
+    def _digest(self, tool: str) -> str:
+        """The digest of a tool as the server describes it now; empty without one."""
+        return next((t.digest for t in self.fitted.tools if t.raw == tool), "")
 
     @property
     def due(self) -> bool:
@@ -160,25 +178,49 @@ class Connection:
         if not self._around.believes(self.settings):
             raise ToolError(f"{self.settings.file}, which names {self.name}, is no longer trusted.")
         caller = Caller(context.conversation, context.call)
-        self.caller = caller
+        self.caller, judged = caller, self._digest(tool)
         self._calls.append(caller)
+        logins = self._logins.count
         try:
-            life = await self._alive()
-            from sam_tui.adapters.mcp_client.lifetime import Lost
-
-            await self._insist_unchanged(tool, context)
             try:
-                return await life.call(tool, arguments, context.emit)
-            except Lost:
-                await self._gone()
-                why = self._error or "its connection broke"
-                raise ToolError(
-                    f"The MCP server {self.name} ended during the call: {why}.",
-                    hint="Whether the call took effect is not known. The next call starts the "
-                    "server again.",
-                ) from None
+                return await self._called(tool, judged, arguments, context)
+            except LoginRequired as required:
+                await self._logins.obtain(required, logins)
+                self._stale = True  # it may offer more now
+            return await self._called(tool, judged, arguments, context)
         finally:
             self._calls.remove(caller)
+
+    async def _called(
+        self, tool: str, judged: str, arguments: Mapping[str, Any], context: ToolContext
+    ) -> ToolResult:
+        life = await self._alive()
+        from sam_tui.adapters.mcp_client.lifetime import Lost
+
+        await self._insist_unchanged(tool, judged, context)
+        try:
+            return await life.call(tool, arguments, context.emit)
+        except Lost:
+            await self._gone()
+            why = self._error or "its connection broke"
+            raise ToolError(
+                f"The MCP server {self.name} ended during the call: {why}.",
+                hint="Whether the call took effect is not known. The next call starts the "
+                "server again.",
+            ) from None
+
+    async def log_in(self, browse: Browse) -> None:
+        """Have the person log in over a separate connection. Raises ``ToolError``."""
+        logins = replace(self._around.logins, browse=browse)
+        asking = Connection(self.settings, replace(self._around, logins=logins))
+        try:
+            asking.begin()
+            await asking.settled()
+            report = asking.report
+        finally:
+            await asking.close()
+        if report.standing != "ready":
+            raise ToolError(report.error or "it ended")
 
     async def names(self) -> ServerNames:
         """The resources and prompts that a message may name; empty while the server does not run."""
@@ -190,18 +232,18 @@ class Connection:
         life = self._life if self._around.believes(self.settings) else None
         return (await life.complete(typed) if life is not None else None) or ()
 
-    async def _insist_unchanged(self, tool: str, context: ToolContext) -> None:
-        """Ask the person if a tool's description changed since it was first allowed. Raises
-        ``ToolError``."""
+    async def _insist_unchanged(self, tool: str, judged: str, context: ToolContext) -> None:
+        """Ask the person if a tool changed since it was first allowed, or since this call was ``judged``.
+        Raises ``ToolError``."""
         await self.refresh()
-        now = next((t.digest for t in self.fitted.tools if t.raw == tool), "")
-        before = self._approved.get(tool, now)
-        if now != before:
+        now = self._digest(tool)
+        before = self._approved.get(tool, judged or now)
+        if before not in (now, now.partition(".")[0]):  # older files have no hints
             host, decision = context.permit.host, None
             name = plain(tool, 64)
             if host is not None and not host.approves_all:
                 decision = await host.confirm(
-                    f"the MCP server {self.name} changed the description or arguments of "
+                    f"the MCP server {self.name} changed the description, arguments or hints of "
                     f"{name} since it was allowed: earlier grants do not apply",
                     once=f"use {name} as {self.name} describes it now",
                     rule="changed-tool",
@@ -246,7 +288,9 @@ class Connection:
             self.begin()
             await self.settled()
         if self._life is None or not self._life.ready:
-            raise ToolError(f"The MCP server {self.name} does not run: {self._error}.")
+            raise self._login_required or ToolError(
+                f"The MCP server {self.name} does not run: {self._error}."
+            )
         return self._life
 
     async def _gone(self) -> None:
@@ -263,8 +307,10 @@ class Connection:
             self._free = not terms.confined
             for mode in _MODES:
                 if not self.settings.url:
-                    # It comes up while the SDK is loaded.
-                    program = await self._around.programs().start(self._request(terms))
+                    self._log = ""  # it comes up while the SDK is loaded
+                    program = await self._around.programs().start(
+                        program_request(self.settings, terms, self._around.root, self._hear)
+                    )
                 ended_at_once = await self._lived(mode, program)
                 if program is None or not ended_at_once:
                     break
@@ -285,7 +331,7 @@ class Connection:
 
     async def _lived(self, mode: str, program: PipedProgram | None) -> bool:
         """Serve from start to end; true if the server ended before it answered."""
-        module = await asyncio.to_thread(_load)
+        module = await asyncio.to_thread(load_lifetime)
         handlers = module.mcp_session.ClientHandlers(
             self.name,
             self._around.roots,
@@ -304,6 +350,7 @@ class Connection:
             mode=mode,
         )
         self._error = await life.run(self._came)
+        self._login_required = life.login_required
         return self._standing == "starting" and life.died
 
     def _came(self, tools: Sequence[RawTool]) -> None:
@@ -326,21 +373,6 @@ class Connection:
         """Note that the server announced a change; the next use requests the tools again."""
         self._stale = True
 
-    def _request(self, terms: ServerTerms) -> PipedRequest:
-        """The program of the server with its sandbox, environment and network."""
-        settings, self._log = self.settings, ""
-        return PipedRequest(
-            (settings.command, *settings.args),
-            settings.cwd or self._around.root,
-            terms.confined,
-            terms.writable,
-            self._hear,
-            environment=settings.env,
-            network=terms.network,
-            ask=terms.ask,
-            readable=terms.readable,
-        )
-
     def _hear(self, text: str) -> None:
         self._log = (self._log + text)[-_LOG:]
 
@@ -358,39 +390,3 @@ class Connection:
             raise ToolError("No call waits for this server.")
         caller = self._calls[-1]
         return await self._around.sample(caller.conversation, caller.call, sampling)
-
-
-def report_of(
-    settings: ServerSettings,
-    standing: ServerStanding,
-    *,
-    fitted: FittedServer | None = None,
-    error: str = "",
-) -> ServerReport:
-    """A server's state as lists of servers show it."""
-    current = fitted or FittedServer()
-    return ServerReport(
-        settings.name,
-        settings.source,
-        settings.file,
-        "http" if settings.http else "stdio",
-        plain(settings.summary, 400),
-        standing,
-        tuple(tool.name for tool in current.tools),
-        current.left_out,
-        error,
-    )
-
-
-def _load() -> ModuleType:
-    """Import the SDK and the modules over it: half a second, so on a thread, with garbage collection
-    off."""
-    import gc
-
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        return importlib.import_module("sam_tui.adapters.mcp_client.lifetime")
-    finally:
-        if enabled:
-            gc.enable()

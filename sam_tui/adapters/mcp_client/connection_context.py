@@ -1,10 +1,13 @@
 """What a connection needs of the program: ways to start and reach servers, to ask, and to store logins."""
 
 import hashlib
+import importlib
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Protocol
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
@@ -12,7 +15,7 @@ from sam_tui.adapters.mcp_client.tool_descriptions import RememberedTools
 from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
-from sam_tui.core.ports.processes.piped import PipedPrograms
+from sam_tui.core.ports.processes.piped import PipedPrograms, PipedRequest
 from sam_tui.core.ports.processes.sandbox import AskOutside, Network
 from sam_tui.core.ports.web import UrlGuard
 
@@ -39,6 +42,37 @@ class ServerTerms:
     network: Network
     ask: AskOutside | None
     readable: tuple[str, ...] = ()
+
+
+def program_request(
+    settings: ServerSettings, terms: ServerTerms, root: str, hear: Callable[[str], None]
+) -> PipedRequest:
+    """The program of a server with its sandbox, environment and network; ``hear`` gets its errors."""
+    return PipedRequest(
+        (settings.command, *settings.args),
+        settings.cwd or root,
+        terms.confined,
+        terms.writable,
+        hear,
+        environment=settings.env,
+        network=terms.network,
+        ask=terms.ask,
+        readable=terms.readable,
+    )
+
+
+def load_lifetime() -> ModuleType:
+    """Import the module of a server's run and the SDK below it: half a second, so on a thread, with
+    garbage collection off."""
+    import gc
+
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return importlib.import_module("sam_tui.adapters.mcp_client.lifetime")
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class LoginTexts(Protocol):
@@ -76,7 +110,15 @@ class Logins:
 
     def forget(self, settings: ServerSettings) -> bool:
         """Delete the login of a server; true if one was stored. Raises ``OSError``."""
-        return self.texts.remove(self.path(settings))
+        path = self.path(settings)
+        with suppress(FileNotFoundError):
+            os.unlink(challenge_path(path))
+        return self.texts.remove(path)
+
+
+def challenge_path(path: str) -> str:
+    """The file with what a server refused a request with, beside the file of its login."""
+    return f"{path}.challenge"
 
 
 @dataclass(frozen=True, slots=True)

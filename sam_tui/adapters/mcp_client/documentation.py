@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sam_tui.adapters.mcp_client.connection_context import NO_OUTPUT
 from sam_tui.adapters.mcp_client.settings import ServerSettings, SettingsReader
-from sam_tui.core.accesses import Access, Fetch, Use
+from sam_tui.core.accesses import Access, Use
 from sam_tui.core.errors import ToolError
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
@@ -67,8 +67,8 @@ class _DocumentationTool:
         names = host.tool_names if host else frozenset[str]()
         # Before it was started it is not known which of the two it has.
         either = [name for name in (DOCUMENTATION, QUERY) if name in names or not names]
-        used = (Use(SERVER, RESOLVE), *(Use(SERVER, name) for name in either))
-        return (*used, Fetch(host.url, "server", configured=True)) if host and host.url else used
+        tools = (RESOLVE, *either)
+        return host.accesses(*tools) if host else [Use(SERVER, name) for name in tools]
 
     async def _run(self, arguments: LibraryRequest, context: ToolContext) -> ToolResult:
         host = self._host()

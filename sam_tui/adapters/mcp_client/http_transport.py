@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import json
 import re
+import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from sam_tui.adapters.mcp_client.connection_context import Logins
-from sam_tui.adapters.mcp_client.logins.login import authorized, login_words, stored
+from sam_tui.adapters.mcp_client.logins.authorization import Challenge, challenge_of
+from sam_tui.adapters.mcp_client.logins.login import authorized, stored
+from sam_tui.adapters.mcp_client.logins.refusals import login_words
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
@@ -29,6 +32,7 @@ _LINES = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
 _CONNECT_SECONDS = 15.0
 _WITHDRAW_SECONDS = 3.0
 _ANSWER_SECONDS = 30.0
+_LOGIN_REQUIRED = -32001
 _WHOLE_ANSWER = "sam_tui.whole_answer"
 """The extension of a request whose answer is read here, by the time of the event loop in it."""
 _MOST_PAGES = 3
@@ -44,6 +48,8 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         self._inner = inner
         self.fault = ""
         """Why the last request could not be sent, in words."""
+        self.mark = secrets.token_hex(16)
+        """Marks the errors that say which login a refused request requires: no server knows it."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request. Raises ``httpx2.ConnectError`` if the URL guard refuses."""
@@ -94,11 +100,30 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
             self.fault = "It answered in an encoding that was not requested."
             raise httpx2.RemoteProtocolError(self.fault, request=request)
         self.fault = "" if response.is_success else _said(response, self._server)
+        of_login = _WHOLE_ANSWER in request.extensions
+        challenge = challenge_of(response)
+        if challenge is not None and request.method == "POST" and not of_login:
+            await response.aclose()
+            return self._refused(request, response, challenge)
         kind = response.headers.get("content-type", "")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        events = kind.startswith("text/event-stream") and _WHOLE_ANSWER not in request.extensions
+        events = kind.startswith("text/event-stream") and not of_login
         response.stream = (_Events if events else _Bounded)(response.stream)
         return response
+
+    def _refused(
+        self, request: httpx2.Request, response: httpx2.Response, challenge: Challenge
+    ) -> httpx2.Response:
+        """The answer to a request that requires a login, with an error by which its caller knows that."""
+        data = {"mark": self.mark, "status": challenge.status, "scope": challenge.scope}
+        error = {"code": _LOGIN_REQUIRED, "message": self.fault, "data": data}
+        headers = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name.lower() not in ("content-type", "content-length", "transfer-encoding")
+        ]
+        body = {"jsonrpc": "2.0", "id": None, "error": error}
+        return httpx2.Response(response.status_code, headers=headers, json=body, request=request)
 
 
 def _said(response: httpx2.Response, server: str) -> str:

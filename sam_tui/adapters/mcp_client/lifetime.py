@@ -15,6 +15,7 @@ from sam_tui.adapters.mcp_client import session as mcp_session
 from sam_tui.adapters.mcp_client.connection_context import NO_OUTPUT, ServerSurroundings
 from sam_tui.adapters.mcp_client.http_transport import CheckedTransport, http_streams
 from sam_tui.adapters.mcp_client.logins.authorization import LOGIN_SECONDS
+from sam_tui.adapters.mcp_client.logins.refusals import LoginRequired
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.stdio_transport import piped_streams
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
@@ -173,7 +174,8 @@ class Life:
         self._over = over
         self._died = False
         self._protocol_fault = ""
-        self._login_refused = False
+        self._login_refused, self._mark = False, ""
+        self.login_required: LoginRequired | None = None  # why it did not start
         self._client: Client | None = None
         self._transport: CheckedTransport | None = None
 
@@ -212,6 +214,8 @@ class Life:
             why = f"it did not start within {self._settings.start_seconds:g} s"
         except mcp_session.FAULTS as error:
             why = mcp_session.fault_of(error)
+            data = mcp_session.data_of(error)
+            self.login_required = LoginRequired.of(self._settings, data, self._mark)
             self._login_refused = mcp_session.refuses_login(error)
         finally:
             self._client = None
@@ -285,6 +289,8 @@ class Life:
                 self._died = True
                 self._over.set()
                 raise Lost from None
+            if required := LoginRequired.of(self._settings, mcp_session.data_of(error), self._mark):
+                raise required from None
             fault = self._transport.fault if self._transport is not None else ""
             if not fault or mcp_session.refuses_login(error):
                 fault = mcp_session.fault_of(error)
@@ -299,6 +305,7 @@ class Life:
             self._transport = CheckedTransport(
                 settings.name, self._around.url_guard(settings), inner
             )
+            self._mark = self._transport.mark
             return http_streams(settings, self._transport, self._around.logins)
         return piped_streams(self._program, self._silent)
 

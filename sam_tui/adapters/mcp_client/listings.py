@@ -8,13 +8,13 @@ from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
-from sam_tui.adapters.mcp_client.tool_descriptions import RawTool
+from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, hints_of
 
 MOST_LISTED, MOST_PAGES = 2_000, 50
 _REVISION = "2025-11-25"
 """Entries of lists are judged by its shapes, which the newer revision has as well."""
 _LISTS = {
-    "tools": ("tools/list", ("name", "title", "description", "inputSchema")),
+    "tools": ("tools/list", ("name", "title", "description", "inputSchema", "annotations")),
     "resources": ("resources/list", ("uri", "name", "mimeType", "description")),
     "resourceTemplates": (
         "resources/templates/list",
@@ -65,11 +65,14 @@ def fit_entries(message: object) -> None:
 
 
 def _read_fields(fields: dict[str, Any], read: Sequence[str]) -> dict[str, Any]:
-    """The fields that are read of an entry; the schema of a tool is always that of an object."""
+    """The fields that are read of an entry; the schema of a tool is always that of an object, and a hint
+    is true or false."""
     fitted = {name: fields[name] for name in read if name in fields}
     schema = fitted.get("inputSchema")
     if isinstance(schema, dict):
         fitted["inputSchema"] = {"type": "object", **cast("dict[str, Any]", schema)}
+    if "annotations" in fitted:
+        fitted["annotations"] = hints_of(fitted["annotations"])
     return fitted
 
 

@@ -4,13 +4,15 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
-from sam_tui.adapters.mcp_client.connection import Connection, report_of
+from sam_tui.adapters.mcp_client.connection import Connection
 from sam_tui.adapters.mcp_client.connection_context import Caller, Logins, ServerSurroundings
+from sam_tui.adapters.mcp_client.reports import report_of
 from sam_tui.adapters.mcp_client.server_tools import offer_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings, SettingsReader, data_of, merged
+from sam_tui.core.accesses import Access
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.servers import ServerNames, ServerReport, TypedValue
@@ -107,6 +109,15 @@ class ServerPool:
         connection = self._connections.get(name)
         return connection if connection is not None and connection.usable else None
 
+    def accesses(self, name: str) -> tuple[Access, ...]:
+        """What a call of an offered tool touches, by the last list of its server; empty for no tool."""
+        self.look()
+        for connection in self._connections.values():
+            for tool in connection.offered.tools:
+                if tool.name == name:
+                    return connection.accesses(tool.raw)
+        return ()
+
     def begin(self, name: str = "") -> None:
         """Start the idle servers that may run, or the named one, in the background."""
         self.look()
@@ -124,22 +135,12 @@ class ServerPool:
             raise ToolError(f"There is no server {name} that takes a login.")
         if connection.busy:
             raise ToolError(f"The server {name} is working on a call: log in when it has finished.")
-        around = self._around
-        logins = replace(around.logins, browse=browse)
-        asking = Connection(connection.settings, replace(around, logins=logins))
-        try:
-            asking.begin()
-            await asking.settled()
-            report = asking.report
-        finally:
-            await asking.close()
-        if report.standing != "ready":
-            raise ToolError(report.error or "it ended")
+        await connection.log_in(browse)
         if self._connections.get(name) is not connection:
             return  # its file says something else by now
         await connection.close()
         self._offers.pop(name, None)
-        self._connections[name] = again = Connection(connection.settings, around)
+        self._connections[name] = again = Connection(connection.settings, self._around)
         again.begin()
 
     async def settled(self, seconds: float, *, unknown: bool = False) -> bool:

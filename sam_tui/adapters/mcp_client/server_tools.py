@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, cast
 from pydantic import ValidationInfo, model_serializer, model_validator
 
 from sam_tui.adapters.mcp_client.tool_descriptions import PROMPT, FittedTool, plain
-from sam_tui.core.accesses import Access, Fetch, Location, Use
+from sam_tui.core.accesses import Access, Location
 from sam_tui.core.display import Diff
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
@@ -145,13 +145,12 @@ class OfferHost(Protocol):
         ...
 
     @property
-    def url(self) -> str:
-        """The address of a server over HTTP; else empty."""
-        ...
-
-    @property
     def tool_names(self) -> frozenset[str]:
         """The server's tools by the server's own names; empty before it listed them."""
+        ...
+
+    def accesses(self, *tools: str) -> Sequence[Access]:
+        """What calls of these tools touch."""
         ...
 
     async def call(
@@ -172,8 +171,7 @@ def _made(host: OfferHost, fitted: FittedTool) -> Tool:
     from sam_tui.adapters.mcp_client.server_tools import arguments_for
 
     def accesses(_: "ServerArguments") -> Sequence[Access]:
-        used = Use(host.name, fitted.raw)
-        return (used, Fetch(host.url, "server", configured=True)) if host.url else (used,)
+        return host.accesses(fitted.raw)
 
     async def run(arguments: "ServerArguments", context: ToolContext) -> ToolResult:
         return await host.call(fitted.raw, arguments.values, context)

@@ -34,7 +34,7 @@ from sam_tui.adapters.mcp_client.elicitation import (
     sampled,
     visit,
 )
-from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
+from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, hints_of, plain
 from sam_tui.core.errors import ToolError
 
 BURST, A_SECOND = 5_000.0, 500.0
@@ -205,9 +205,14 @@ async def _tools(client: Client) -> list[RawTool]:
         return []
     tools: listings.Listing[types.Tool] = await listings.listing(client.list_tools, "tools")
     offered = [
-        RawTool(t.name, t.description or t.title or "", t.input_schema) for t in tools.entries
+        RawTool(t.name, t.description or t.title or "", t.input_schema, hints=_hints(t))
+        for t in tools.entries
     ]
     return [*offered, *tools.left_out()]
+
+
+def _hints(tool: types.Tool) -> dict[str, bool]:
+    return hints_of(tool.annotations and tool.annotations.model_dump(by_alias=True))
 
 
 async def call(
@@ -239,6 +244,12 @@ def lost(error: BaseException) -> bool:
 def refuses_login(error: BaseException) -> bool:
     """Whether a login came to nothing."""
     return isinstance(_first(error), OAuthFlowError)
+
+
+def data_of(error: BaseException) -> object:
+    """What an error of the protocol carries besides its message."""
+    error = _first(error)
+    return error.error.data if isinstance(error, MCPError) else None
 
 
 def fault_of(error: BaseException) -> str:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
@@ -28,6 +28,9 @@ PROMPT = "prompts/get"
 """A name of the protocol, which no tool of a server has: a prompt that a message names."""
 MOST_BYTES, MOST_FILES = 4_000_000, 100
 _APPROVED = "approved-"
+_DESTRUCTIVE = "destructiveHint"
+_HINTS = (_DESTRUCTIVE, "idempotentHint", "openWorldHint", "readOnlyHint")
+"""The annotations of a tool by which a server says what a call does."""
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")
 _WORDS = frozenset({"description", "title", "$comment"})
 _NOISE = frozenset({"$schema", "$id", "title", "$comment", "examples"})
@@ -42,6 +45,8 @@ class RawTool:
     about: str
     schema: Mapping[str, Any]
     fault: str = ""
+    hints: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """The server's own annotations of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +58,17 @@ class FittedTool:
     about: str
     schema: Mapping[str, Any]
     text: str
+    hints: Mapping[str, bool] = field(default_factory=dict[str, bool])
+
+    @property
+    def destructive(self) -> bool:
+        """Whether the server says that it destroys something."""
+        return self.hints.get(_DESTRUCTIVE, False)
 
     @property
     def digest(self) -> str:
-        """A digest of the description and schema that the model receives."""
-        return hashlib.sha256(self.text.encode("utf-8", "backslashreplace")).hexdigest()
+        """A digest of the description and schema that the model receives, a dot, and one of the hints."""
+        return f"{_digest(self.text)}.{_digest(_text(dict(self.hints)))[:16]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +136,20 @@ def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
     if len(_text(schema)) > LARGEST_SCHEMA:
         raise ValueError(f"its schema has more than {LARGEST_SCHEMA} characters")
     function = {"name": name, "description": about, "parameters": schema}
-    return FittedTool(
-        name, tool.name, about, schema, _text({"type": "function", "function": function})
-    )
+    text = _text({"type": "function", "function": function})
+    return FittedTool(name, tool.name, about, schema, text, tool.hints)
+
+
+def hints_of(annotations: object) -> dict[str, bool]:
+    """The hints among annotations, or among what a file has in their place; others are left out."""
+    if not isinstance(annotations, dict):
+        return {}
+    values = cast("dict[str, object]", annotations)
+    return {name: value for name in _HINTS if isinstance(value := values.get(name), bool)}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _cleaned(schema: Mapping[str, Any], *, words: bool) -> dict[str, Any]:
@@ -266,4 +288,5 @@ def _tool(row: dict[str, Any]) -> RawTool:
         str(row.get("about", "")),
         cast("dict[str, Any]", schema) if isinstance(schema, dict) else {},
         str(row.get("fault", "")),
+        hints_of(row.get("hints")),
     )

@@ -239,11 +239,12 @@ class _Explainer:
     def explain(self, name: str, arguments: str) -> dict[str, Any]:
         """The decision on one call as JSON, or ``{"error": …}`` for an unknown operation.
 
-        No server is started for a tool of one: what it would be asked for is known by its name.
+        No server is started for a tool of one: its last list says what is known of it.
         """
         _, server, tool = (*name.split("__", 2), "", "")[:3]
         if name.startswith(SERVERS) and tool:
-            return self._explain(name, (LocatedAccess(Use(server, tool), None),))
+            accesses = self._runtime.servers.accesses(name) or (Use(server, tool),)
+            return self._explain(name, tuple(LocatedAccess(access, None) for access in accesses))
         if name in (CHANGE, CONNECT, READ):
             return self._explain_outside(name, arguments)
         plan = self._runtime.executor.plan(ToolCall(CallId(mint("call")), name, arguments))
@@ -363,8 +364,8 @@ def _access(located: LocatedAccess, judgement: "Judgement") -> dict[str, Any]:
             described |= {"url": url, "parameter": parameter}
         case Connect(where=where):
             described |= {"where": where}
-        case Use(server=server, tool=tool):
-            described |= {"server": server, "tool": tool}
+        case Use(server=server, tool=tool, destructive=destructive):
+            described |= {"server": server, "tool": tool, "destructive": destructive}
     if judgement.reading is not None:
         described["commands"] = [
             {"words": list(part.words), "classes": sorted(part.classes), "why": part.why}

@@ -165,7 +165,7 @@ def described(report: "ServerReport") -> list[str]:
         [f"  login   stored; sam-tui mcp logout {report.name} deletes it"] if report.login else []
     )
     lines += [f"  says    {line}" for line in report.instructions.splitlines()]
-    lines += [f"  tool    {name}" for name in report.tools]
+    lines += [f"  tool    {name}" for name in report.marked_tools]
     lines += [f"  not offered   {why}" for why in report.left_out]
     if report.log and report.standing != "ready":
         lines += ["  it printed:", *(f"    {line}" for line in report.log.splitlines()[-20:])]

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from weakref import WeakValueDictionary
 
-from sam_tui.core.accesses import LocatedAccess
+from sam_tui.core.accesses import LocatedAccess, Use
 from sam_tui.core.authorization.grants.grants import Grant
 from sam_tui.core.authorization.grants.scopes import timed_words
 from sam_tui.core.authorization.grants.source_offers import no_sources
@@ -105,7 +105,15 @@ class Request:
 
     def reason(self, why: str) -> str:
         """The reason of a question, followed by what a yes brings about."""
+        if self.destructive and "destructive" not in why:
+            why = f"{why}; the server calls this tool destructive"
         return f"{why}. {self.then}" if self.then else why
+
+    @property
+    def destructive(self) -> bool:
+        """Whether it uses a tool that its server calls destructive."""
+        uses = (a.access for a in self.accesses if isinstance(a.access, Use))
+        return any(use.destructive for use in uses)
 
     def decided(self, outcome: Outcome, by: DecidedBy, rule: str, reason: str) -> Decision:
         """A decision on this request."""
@@ -185,6 +193,7 @@ def question_of(
         words=request.words,
         remark=request.remark,
         rule=explained.rule,
+        destructive=request.destructive,
         draft=request.draft(),
         trace=policy.trace_words(request.accesses, request.operation),
     )

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from sam_tui.core.accesses import Access
+
 ServerSource = Literal["user", "project", "flag", "client", "bundle"]
 """Who names it: a file of the person, the project, ``--mcp-config`` or a bundle; or a client, an editor."""
 ServerStanding = Literal["waiting", "starting", "ready", "ended", "failed", "untrusted", "disabled"]
@@ -32,6 +34,14 @@ class ServerReport:
     version: str = ""
     instructions: str = ""
     login: bool = False
+    destructive: tuple[str, ...] = ()
+    """The tools that the server calls destructive."""
+
+    @property
+    def marked_tools(self) -> tuple[str, ...]:
+        """The tools, with a remark at those that the server calls destructive."""
+        remark = "  (the server calls it destructive)"
+        return tuple(name + remark * (name in self.destructive) for name in self.tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,11 @@ class McpServers(Protocol):
 
     async def complete(self, typed: TypedValue) -> Sequence[str]:
         """The values that the server proposes for what was typed; empty if it proposes none."""
+        ...
+
+    def accesses(self, name: str) -> Sequence[Access]:
+        """What a call of an offered tool touches, by the last list of its server; empty if no server that
+        may be used has it. None is started."""
         ...
 
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from sam_tui.headless.findings import xml_attribute, xml_text
+from sam_tui.headless.findings import JUnitCase, JUnitFailure, junit_suite
 from sam_tui.headless.replay.guidance import Guidance
 from sam_tui.headless.replay.scenario import (
     RecordedFile,
@@ -147,21 +147,10 @@ def _counted(deviations: Sequence[Deviation]) -> str:
 
 def as_junit(played: Sequence[tuple[str, Sequence[Deviation]]]) -> str:
     """For build servers: for each recording a case of its requests, of its results and of its files."""
-    cases: list[str] = []
-    failures = 0
+    cases: list[JUnitCase] = []
     for name, deviations in played:
         for subject in SUBJECTS:
             chosen = [deviation for deviation in deviations if deviation.subject == subject]
-            head = f"  <testcase classname={xml_attribute(name)} name={xml_attribute(subject)}"
-            if not chosen:
-                cases.append(f"{head}/>")
-                continue
-            failures += 1
-            message = xml_attribute(_counted(chosen))
-            words = xml_text(as_text(name, chosen))
-            failure = f'<failure type="difference" message={message}>{words}</failure>'
-            cases.append(f"{head}>{failure}</testcase>")
-    counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="0"'
-    head = '<?xml version="1.0" encoding="UTF-8"?>'
-    suite = f'<testsuite name="sam-tui replay" {counts}>'
-    return "\n".join([head, suite, *cases, "</testsuite>"]) + "\n"
+            failure = JUnitFailure("difference", _counted(chosen), as_text(name, chosen))
+            cases.append(JUnitCase(name, subject, failure if chosen else None))
+    return junit_suite("sam-tui replay", cases) + "\n"

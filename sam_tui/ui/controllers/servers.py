@@ -112,7 +112,7 @@ def words_of(report: "ServerReport") -> str:
     if report.error:
         lines += ["", f"error: {report.error}"]
     if report.tools:
-        lines += ["", "tools:", *(f"  {name}" for name in report.tools)]
+        lines += ["", "tools:", *(f"  {name}" for name in report.marked_tools)]
     if report.left_out:
         lines += ["", "not offered:", *(f"  {why}" for why in report.left_out)]
     if report.log:

@@ -9,9 +9,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
 
-from sam_tui.ui import programs
 from sam_tui.ui.plain import one_line, visible
 from sam_tui.ui.screens.dialogs import Dialog
+from sam_tui.ui.web_pages import copy_address, open_address
 from sam_tui.ui.widgets.key_frame import KeyFrame
 
 PART = 50_000
@@ -122,10 +122,9 @@ class LoginPage(Dialog):
     def action_copy(self) -> None:
         """Copy the address."""
         if self._address:
-            self.app.copy_to_clipboard(self._address)  # pyright: ignore[reportUnknownMemberType]
-            self.notify("Copied.", markup=False)
+            copy_address(self, self._address)
 
     async def action_browse(self) -> None:
         """Open the page in a browser on this machine."""
-        if self._address and not await programs.browse(self._address):
-            self.notify("There is no browser here: c copies the address.", markup=False)
+        if self._address:
+            await open_address(self, self._address)

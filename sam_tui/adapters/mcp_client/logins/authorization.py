@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
-from mcp.client.auth.utils import extract_field_from_www_auth
+from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
-from pydantic import AnyUrl
+from pydantic import AnyUrl, BaseModel
 
 from sam_tui.adapters.mcp_client.settings import OAuthSettings
 
@@ -20,24 +20,46 @@ LOGIN_SECONDS = 300.0
 """How long a person has for the page."""
 LONGEST_CHALLENGE = 2000
 _PAGE = "<!doctype html><meta charset=utf-8><title>sam-tui</title><p>{}</p>"
-_FORBIDDEN = 403
+_UNAUTHORIZED, _FORBIDDEN = 401, 403
 _HEADER = "WWW-Authenticate"
 
 
-def challenge_of(response: httpx2.Response) -> str:
-    """The challenge of an answer that requires more scopes than the login has; else empty."""
+class Challenge(BaseModel):
+    """What a server answers to a request that requires a login, or one with more scopes."""
+
+    status: int
+    header: str = ""
+
+    @property
+    def response(self) -> httpx2.Response:
+        """An answer with this challenge."""
+        headers = {_HEADER: self.header} if self.header else {}
+        return httpx2.Response(self.status, headers=headers)
+
+    @property
+    def scope(self) -> str:
+        """The scopes that the server names, as text."""
+        return extract_scope_from_www_auth(self.response) or ""
+
+
+def challenge_of(response: httpx2.Response) -> Challenge | None:
+    """The challenge of an answer that requires a login or more scopes; None of any other."""
+    header = response.headers.get(_HEADER, "")
+    header = header if len(header) <= LONGEST_CHALLENGE else ""
+    if response.status_code == _UNAUTHORIZED:
+        return Challenge(status=_UNAUTHORIZED, header=header)
     if response.status_code != _FORBIDDEN:
-        return ""
+        return None
     error = extract_field_from_www_auth(response, "error")
-    challenge = response.headers.get(_HEADER, "") if error == "insufficient_scope" else ""
-    return challenge if len(challenge) <= LONGEST_CHALLENGE else ""
+    insufficient = header and error == "insufficient_scope"
+    return Challenge(status=_FORBIDDEN, header=header) if insufficient else None
 
 
 class WiderLogin(OAuthClientProvider):
-    """A login by a person, who agrees anew if a call was refused with ``challenge``: the scopes that it
-    names join those of the stored login."""
+    """A login by a person, who agrees anew if a call was refused with ``challenge``: more scopes join
+    those of the stored login."""
 
-    challenge = ""
+    challenge: Challenge | None = None
 
     async def async_auth_flow(
         self, request: httpx2.Request
@@ -47,11 +69,10 @@ class WiderLogin(OAuthClientProvider):
         try:
             outgoing = await anext(flow)
             while True:
-                if outgoing is request and self.challenge:
+                if outgoing is request and self.challenge is not None:
                     self.context.oauth_metadata = None  # found anew, with the resource's own
-                    headers = {_HEADER: self.challenge}
-                    self.challenge = ""
-                    response = httpx2.Response(_FORBIDDEN, headers=headers, request=request)
+                    response, self.challenge = self.challenge.response, None
+                    response.request = request
                 else:
                     response = yield outgoing
                 outgoing = await flow.asend(response)

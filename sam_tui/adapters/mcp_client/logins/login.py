@@ -9,7 +9,7 @@ import fcntl
 import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -29,10 +29,12 @@ from mcp.shared.auth import (
 )
 from pydantic import BaseModel, Field, ValidationError
 
-from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts
+from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts, challenge_path
 from sam_tui.adapters.mcp_client.logins.authorization import (
+    LONGEST_CHALLENGE,
     PATH,
     Callback,
+    Challenge,
     WiderLogin,
     callback,
     challenge_of,
@@ -41,8 +43,10 @@ from sam_tui.adapters.mcp_client.logins.authorization import (
     registered,
     with_set_scope,
 )
+from sam_tui.adapters.mcp_client.logins.refusals import login_words
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.local_files.cache import signature_of
+from sam_tui.core.local_files.private_files import replace_file
 
 MOST_BYTES = 200_000
 PageCheck = Callable[[str, OAuthContext], Awaitable[None]]
@@ -53,22 +57,23 @@ _NOWHERE = f"http://127.0.0.1{PATH}"
 
 
 class StoredLogin(BaseModel):
-    """What a file holds; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now.
-
-    ``challenge`` is what a call was refused with for want of scopes, for the next login.
-    """
+    """What a file holds; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now."""
 
     tokens: OAuthToken | None = None
     ends: float | None = None
     client: OAuthClientInformationFull | None = None
     server: OAuthMetadata | None = None
-    challenge: str = ""
     refusal: str = Field(default="", exclude=True)
 
 
-def login_words(server: str) -> str:
-    """How the person logs in at a server."""
-    return f"sam-tui mcp login {server}, or /mcp in the workbench"
+def _write_private(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    replace_file(path, text, flushed=False)
+
+
+def _read_bounded(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read(2 * LONGEST_CHALLENGE)
 
 
 async def stored(path: str, texts: LoginTexts) -> StoredLogin:
@@ -88,7 +93,6 @@ class LoginFile:
 
     def __init__(self, settings: ServerSettings, logins: Logins) -> None:
         self._server = settings.name
-        self._scope = settings.oauth.scope
         self._path = logins.path(settings)
         self._folder = logins.folder
         self._learn, self._texts = logins.learn, logins.texts
@@ -123,19 +127,24 @@ class LoginFile:
         """Raises ``OAuthFlowError`` that says how to log in: nobody is asked amid other work."""
         raise OAuthFlowError(f"It requires a new login: {login_words(self._server)}")
 
-    async def demand_scopes(self, challenge: str) -> NoReturn:
-        """Store the challenge for the next login. Raises ``OAuthFlowError`` that says how to log in."""
-        descriptor = await asyncio.to_thread(self.lock)
-        try:
-            await self.reread()
-            if self.login.tokens is not None:
-                self.login.challenge = challenge
-                await self._write()
-        finally:
-            os.close(descriptor)
-        fixed = f"change “scope” ({self._scope}) of its entry, then " if self._scope else ""
-        words = f"It requires more scopes than this login has: {fixed}{login_words(self._server)}"
-        raise OAuthFlowError(words)
+    async def note_challenge(self, challenge: Challenge) -> None:
+        """Store the challenge of a refused request for the next login, whose server may refuse nothing
+        before such a request."""
+        if challenge != await self.challenge():
+            text = challenge.model_dump_json()
+            await asyncio.to_thread(_write_private, challenge_path(self._path), text)
+
+    async def challenge(self) -> Challenge | None:
+        """The stored challenge."""
+        with suppress(OSError, ValueError):
+            text = await asyncio.to_thread(_read_bounded, challenge_path(self._path))
+            return Challenge.model_validate_json(text)
+        return None
+
+    def drop_challenge(self) -> None:
+        """Delete the stored challenge: a login has answered it."""
+        with suppress(OSError):
+            os.unlink(challenge_path(self._path))
 
     def lock(self) -> int:
         """Wait for the lock on refreshing this login; closing the returned descriptor releases it."""
@@ -196,7 +205,7 @@ class LoginFile:
 
 class SharedLogin(OAuthClientProvider):
     """A stored login that several processes use. One at a time refreshes it, as a refresh token may be
-    valid only once; the others read the new tokens."""
+    valid only once; the others read the new tokens. Until a login is stored, requests have none."""
 
     def __init__(self, url: str, metadata: OAuthClientMetadata, file: LoginFile) -> None:
         super().__init__(url, metadata, file, file.demand_login, file.demand_login)
@@ -207,7 +216,10 @@ class SharedLogin(OAuthClientProvider):
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Sign a request; the lock is held for the refresh alone, not for the request."""
         descriptor = await self._prepared()
-        flow = super().async_auth_flow(request)
+        if self._file.login.tokens is None:
+            flow = _Unsigned().async_auth_flow(request)
+        else:
+            flow = super().async_auth_flow(request)
         try:
             outgoing = await anext(flow)
             while True:
@@ -215,8 +227,9 @@ class SharedLogin(OAuthClientProvider):
                     os.close(descriptor)
                     descriptor = None
                 response = yield outgoing
-                if outgoing is request and (challenge := challenge_of(response)):
-                    await self._file.demand_scopes(challenge)
+                if outgoing is request and (challenge := challenge_of(response)) is not None:
+                    await self._file.note_challenge(challenge)
+                    return  # the transport says what it requires; nobody is asked amid other work
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
@@ -229,6 +242,8 @@ class SharedLogin(OAuthClientProvider):
         """Read changed tokens again; returns the lock's descriptor if they need a refresh."""
         if self._file.changed:
             await self._take()
+        if self._file.login.tokens is None:
+            return None
         if not self._initialized:
             await self._initialize()
         if self.context.is_token_valid():
@@ -242,6 +257,10 @@ class SharedLogin(OAuthClientProvider):
         await self._file.reread()
         self._file.require_readable()
         self._initialized, self.context.token_expiry_time = False, None
+
+
+class _Unsigned(httpx2.Auth):
+    """Sends a request as it is."""
 
 
 @asynccontextmanager
@@ -262,13 +281,14 @@ async def authorized(
         yield serve(_by_itself(settings, file))
     elif (browse := logins.browse) is not None:
         async with callback(port_of(file.login.client)) as listening:
-            opened = _Browser(listening, check_page, browse)
-            yield serve(_by_a_person(settings, file, opened))
-    elif file.login.tokens is not None:
-        yield serve(SharedLogin(settings.url, client_metadata(_NOWHERE), file))
+            provider = _by_a_person(settings, file, _Browser(listening, check_page, browse))
+            provider.challenge, before = await file.challenge(), file.login.tokens
+            yield serve(provider)
+            if file.login.tokens is not before:
+                file.drop_challenge()
     else:
         file.require_readable()
-        yield None
+        yield serve(SharedLogin(settings.url, client_metadata(_NOWHERE), file))
 
 
 def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider:
@@ -299,9 +319,7 @@ class _Browser:
     browse: Callable[[str], None]
 
 
-def _by_a_person(
-    settings: ServerSettings, file: LoginFile, browser: _Browser
-) -> OAuthClientProvider:
+def _by_a_person(settings: ServerSettings, file: LoginFile, browser: _Browser) -> WiderLogin:
     """Authentication through a browser; a registration for another redirect URI is made anew."""
     oauth, client, listening = settings.oauth, file.login.client, browser.listening
     if oauth.client_id:
@@ -321,5 +339,4 @@ def _by_a_person(
         listening.answer,
         client_metadata_url=oauth.metadata_url or None,
     )
-    provider.challenge, file.login.challenge = file.login.challenge, ""
     return provider

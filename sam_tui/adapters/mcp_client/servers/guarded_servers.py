@@ -14,6 +14,7 @@ from sam_tui.core.redaction.shield import Shield, secrets_of_environment
 if TYPE_CHECKING:
     from sam_tui.adapters.mcp_client.connection_context import ServerSurroundings
     from sam_tui.adapters.mcp_client.pool import ServerPool
+    from sam_tui.core.accesses import Access
     from sam_tui.core.ports.servers import ServerNames, ServerReport, TypedValue
     from sam_tui.core.tooling.offer import Offer
     from sam_tui.core.tooling.registry import Registry
@@ -100,6 +101,11 @@ class GuardedServers:
     async def complete(self, typed: "TypedValue") -> Sequence[str]:
         """The values that the server proposes for what was typed."""
         return await self._pool.complete(typed) if self._pool is not None else ()
+
+    def accesses(self, name: str) -> "Sequence[Access]":
+        """What a call of an offered tool touches, by the last list of its server; starts none."""
+        pool = self._any()
+        return pool.accesses(name) if pool is not None else ()
 
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
         """Have the person log in at a server, and connect to it. Raises ``ToolError``."""

@@ -232,7 +232,7 @@ FETCH_STAGES: tuple[tuple[str, Stage], ...] = (
 
 
 def _used_in_plan(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """Plan mode uses what a rule names. What a server says of its own tools counts for nothing."""
+    """Plan mode uses what a rule names. A server that calls its tools read-only is not believed."""
     if state.mode != "plan" or state.rules.permitting(case.subject, case.now) is not None:
         return None
     return refused_by_plan(case, "using tools of servers")
@@ -242,6 +242,12 @@ def _foreign_tool(_: PolicyState, case: AccessCase) -> Judgement:
     """A tool of an MCP server is asked for: the guard cannot see what the server does with the call."""
     access = case.located.access
     assert isinstance(access, Use)
+    if access.destructive:
+        return case.ask(
+            "destructive-tool",
+            f"the server {access.server} calls this tool destructive: only a rule or grant for exactly "
+            "this tool allows it without a question",
+        )
     return case.ask(
         "server-tool", f"what the server {access.server} does with it cannot be observed"
     )

@@ -131,8 +131,9 @@ class Policy(PolicyState):
                 target = f"{CONNECTION}{where}"
                 subject = Subject(operation, "fetch", host=connected(target)[0])
                 return AccessCase(subject, located, now, target), NETWORK_STAGES
-            case Use():
-                return AccessCase(Subject(operation, "use"), located, now, operation), USE_STAGES
+            case Use(destructive=destructive):
+                subject = Subject(operation, "use", destructive=destructive)
+                return AccessCase(subject, located, now, operation), USE_STAGES
             case _:
                 return AccessCase(Subject(operation, "read"), located, now, ""), ()
 

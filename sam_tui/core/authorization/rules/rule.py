@@ -30,6 +30,8 @@ class Subject:
     reading: CommandReading | None = None
     """What a command does, for ``run``."""
     host: str = ""
+    destructive: bool = False
+    """Whether a server says of its tool that it destroys something, for ``use``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ class Rule:
                 return self._covers_file(subject)
             case "fetch":
                 return self._covers_host(subject)
+            case "use" if subject.destructive and self.operation != subject.operation:
+                return False  # a pattern does not say what its tools do
             case "run" | "type" | "use":
                 return self._names_operations_alone()
 

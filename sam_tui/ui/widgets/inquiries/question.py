@@ -17,6 +17,7 @@ from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered
 from sam_tui.ui.plain import visible, visible_line
+from sam_tui.ui.web_pages import copy_address, open_address
 from sam_tui.ui.widgets.composer import Composer, Sent
 from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
@@ -31,6 +32,7 @@ _TWO_DIGITS = 10
 """From so many choices on a number may have two digits."""
 _ANSWERS = "Enter answers · Shift+Enter new line · Esc cancels the turn"
 _ONE = "↑↓ or number, Enter answers · or write · Esc cancels the turn"
+_PAGE = "c copies · o opens the browser · ↑↓ or number, Enter answers · Esc cancels the turn"
 _SEVERAL = "↑↓ and Space or numbers, Enter answers · or write · Esc cancels the turn"
 
 
@@ -135,8 +137,11 @@ class QuestionPanel(InquiryPanel):
         """The question, its context, the choices, the answer."""
         with VerticalScroll(id="details", classes="scrolls", can_focus=False):
             yield QuestionText(self._question.prompt, self._palette)
-            if self._question.context:
-                yield QuestionText(self._question.context, self._palette)
+            page = self._question.page
+            if page:  # as it is: Markdown would take characters away
+                yield Static(visible(page), markup=False)
+            if context := self._question.context.removeprefix(page).strip():
+                yield QuestionText(context, self._palette)
             yield from self._rows
         yield self._reply
 
@@ -158,6 +163,7 @@ class QuestionPanel(InquiryPanel):
         """Say how to answer."""
         self._write()
         hint = _SEVERAL if self._question.several else _ONE
+        hint = _PAGE if self._question.page else hint
         self.say_keys(hint if self._rows else _ANSWERS)
 
     def _write(self) -> None:
@@ -166,7 +172,15 @@ class QuestionPanel(InquiryPanel):
             row.mark(marked=at == self._at, ticked=ticked)
 
     def _steer(self, key: str) -> bool:
-        """Do what the key is for among the choices; False for any other."""
+        """Do what the key is for among the choices, or with the page; False for any other."""
+        if (page := self._question.page) and key in ("c", "o"):
+            if not self.guard.hears():
+                pass
+            elif key == "c":
+                copy_address(self, page)
+            else:
+                self.run_worker(open_address(self, page))
+            return True
         if not self._rows or key not in (*_STEPS, "space"):
             return False
         if key in _STEPS:

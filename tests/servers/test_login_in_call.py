@@ -1,0 +1,112 @@
+"""A login that a server wants in the middle of a call: asked for, made, and the call repeated once."""
+
+import asyncio
+import threading
+from collections.abc import Generator
+from dataclasses import dataclass, field
+
+import pytest
+
+from sam_tui.core.inquiry import Answer, Approval, Inquiry, Question, Reply
+from tests.servers.conftest import House
+from tests.servers.login_server import LoginSite, login_site
+from tests.servers.test_login import ECHO, follow, tools
+
+
+@pytest.fixture
+def site() -> Generator[LoginSite]:
+    """A server that wants a login."""
+    with login_site() as made:
+        yield made
+
+
+@dataclass
+class Agreeing:
+    """A person in a workbench, who answers questions about a login and agrees on its page, or leaves it."""
+
+    answer: str = "log in"
+    agrees: bool = True
+    asked: list[Question] = field(default_factory=list[Question])
+
+    def __call__(self, inquiry: Inquiry) -> Answer | None:
+        """Answer at once; the question with the page stays open while the person is on it."""
+        if not isinstance(inquiry.request, Question):
+            return Approval("once")
+        self.asked.append(inquiry.request)
+        if not (page := inquiry.request.page):
+            return Reply(self.answer)
+        if not self.agrees:
+            return Reply("give up")
+        threading.Thread(target=follow, args=(page,)).start()
+        return None
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_once(
+    house: House, site: LoginSite
+) -> None:
+    site.challenged_scope, site.call_scope = "read", "write"
+    house.user(web={"url": site.url})
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+    for person, logins in ((Agreeing("not now"), 1), (Agreeing(agrees=False), 1), (Agreeing(), 2)):
+        async with house.open(attended=True, responder=person) as sam:
+            assert await tools(sam) == [ECHO]
+            done = await sam.call(ECHO, word="hi")
+            assert done.finished.ok == (logins == 2)
+            if not done.finished.ok:
+                assert "more scopes than this login has (write)" in done.finished.text
+                asked = len(person.asked)
+                await sam.call(ECHO, word="hi")
+                assert len(person.asked) == asked, "a refusal is offered once"
+        assert len(site.queries) == logins, "no page without a yes"
+    first, second = person.asked
+    assert "server web refused a call" in first.prompt and "`write`" in first.prompt
+    assert second.page in second.context and "`read` `write`" in second.context
+    assert site.queries[1]["scope"] == "read write"
+
+    calls, site.call_scope = site.calls, "write admin"
+    person.asked.clear()
+
+    def never_enough(inquiry: Inquiry) -> Answer | None:
+        site.call_scope = f"write more-{len(person.asked)}"
+        return person(inquiry)
+
+    async with house.open(attended=True, responder=never_enough) as sam:
+        assert await tools(sam) == [ECHO]
+        for _ in range(5):
+            assert not (await sam.call(ECHO, word="hi")).finished.ok
+    assert len(person.asked) == 2 * 3, "no more than three logins, whatever is refused"
+    assert site.calls == calls + 5 + 3, "each login repeats its call once"
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_call(
+    house: House, site: LoginSite
+) -> None:
+    site.anonymous = True
+    house.user(web={"url": site.url})
+    async with house.open() as sam:
+        assert await tools(sam) == [ECHO]
+        text = await sam.text(ECHO, word="hi")
+        assert "The MCP server web requires a login: sam-tui mcp login web" in text
+        assert not sam.reports["web"].login
+    person = Agreeing()
+    async with house.open(attended=True, responder=person) as sam:
+        assert await tools(sam) == [ECHO]
+        both = await asyncio.gather(*(sam.call(ECHO, word=word) for word in ("one", "two")))
+        assert [done.finished.ok for done in both] == [True, True]
+        assert len(person.asked) == 2, "one login is enough for calls beside each other"
+        assert sam.reports["web"].login
+        assert sam.runtime.servers.forget_login("web")
+    async with house.open(browse=follow) as sam:  # nothing but the listing: no page is needed
+        assert await tools(sam) == [ECHO]
+    assert len(site.queries) == 1
+    async with house.open() as sam:
+        assert await tools(sam) == [ECHO]
+        assert not (await sam.call(ECHO, word="hi")).finished.ok
+    async with house.open(browse=follow) as sam:  # after the refusal the command logs in
+        assert await tools(sam) == [ECHO]
+        assert sam.reports["web"].login
+    assert len(site.queries) == 2
+    assert not list((house.folder / "data" / "mcp-logins").glob("*.challenge"))
