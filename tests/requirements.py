@@ -32,6 +32,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "acp:other-agents": Requirement("Another agent answers in place of a model: its words, calls and plan are shown.", "issue 18.3"),
     "acp:other-agents-held": Requirement("Another agent's program is held like a command, and what it asks for (files, terminals, permissions) is decided by the guard.", "issue 18.3"),
     "acp:permission": Requirement("An editor's person is asked with the scopes on offer; only an option of the very question allows.", "issue 18.3"),
+    "acp:saves": Requirement("Where the person chose so, the editor saves the agent's edits over what they typed: verified on disk, all files or none, and written here where it does not.", "issue 18.3"),
     "acp:servers": Requirement("An MCP server that an editor hands in starts when its person agrees, and never without.", "issue 18.3"),
     "acp:sessions": Requirement("Sessions are listed, loaded with their history, resumed, forked and closed.", "issue 18.3"),
     "acp:turns": Requirement("Words, thoughts, plan and calls of a turn reach the editor before its answer, calls with kind, status, files, changes and terminal.", "issue 18.3"),

@@ -214,7 +214,8 @@ class Stores(Lazy, ABC):
             return LocalFiles()
         from sam_tui.adapters.files.buffered import BufferedFiles
 
-        return BufferedFiles(buffers)
+        saves = self.environ.get("SAM_TUI_ACP_FILES") == "editor"
+        return BufferedFiles(buffers, editor_saves=saves)
 
     @property
     @once

@@ -39,5 +39,6 @@ def acp_command(**values: Any) -> int:
 
     from sam_tui.acp_agent.agent import serve
 
-    asyncio.run(serve(source, sink, opens, __version__))
+    terminals = os.environ.get("SAM_TUI_ACP_TERMINALS") == "editor"
+    asyncio.run(serve(source, sink, opens, __version__, terminals=terminals))
     return 0
