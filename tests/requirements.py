@@ -35,6 +35,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "acp:saves": Requirement("Where the person chose so, the editor saves the agent's edits over what they typed: verified on disk, all files or none, and written here where it does not.", "issue 18.3"),
     "acp:servers": Requirement("An MCP server that an editor hands in starts when its person agrees, and never without.", "issue 18.3"),
     "acp:sessions": Requirement("Sessions are listed, loaded with their history, resumed, forked and closed.", "issue 18.3"),
+    "acp:terminals": Requirement("Where the person chose so, terminals of the editor display commands, masked, with their exit code; the commands run in the sandbox, and end with a terminal that is ended.", "issue 18.3"),
     "acp:turns": Requirement("Words, thoughts, plan and calls of a turn reach the editor before its answer, calls with kind, status, files, changes and terminal.", "issue 18.3"),
     "acp:versions": Requirement("The agent says which version it speaks whatever it was asked, and answers nothing before that.", "issue 18.3"),
     "audit:list": Requirement("The audit log is listed and exported.", "issue 4.11"),

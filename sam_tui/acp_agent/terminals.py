@@ -22,7 +22,7 @@ from acp.connection import Connection
 from pydantic import BaseModel, ValidationError
 
 from sam_tui.acp_agent import display
-from sam_tui.acp_agent.requests import ask
+from sam_tui.acp_agent.requests import ask, begin
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished, ToolStarted
 
@@ -50,6 +50,9 @@ class _Display:
     writer: asyncio.StreamWriter | None = None
     waiting: bytearray = field(default_factory=bytearray)
     ended: bool = False
+    """Whether its command has ended, or is being ended."""
+    exit: "asyncio.Task[None] | None" = None
+    """Waits for the end of the program."""
 
     def send(self, data: bytes) -> None:
         """Pass bytes on, or let them wait for the program's connection."""
@@ -119,6 +122,8 @@ class ClientTerminals:
         if not shown.terminal:
             self._offers = False
             del self._by_call[call], self._by_token[token]
+            return ""
+        shown.exit = begin(self._exited(shown), "acp-terminal")
         return shown.terminal
 
     def show(self, call: str, text: str) -> None:
@@ -137,11 +142,10 @@ class ClientTerminals:
         code = part.exit_code if part is not None else None
         shown.ended = True
         shown.send(display.HEAD.pack(0) + bytes([_FAILED if code is None else code & 0xFF]))
-        request = schema.WaitForTerminalExitRequest(
-            session_id=self._session, terminal_id=shown.terminal
-        )
-        reply = await self._asked("terminal_wait_for_exit", request)
-        return reply is not None and shown.writer is not None
+        if shown.exit is not None:
+            await asyncio.wait({shown.exit}, timeout=_SECONDS)
+            self._offers = self._offers and shown.exit.done()
+        return shown.writer is not None
 
     async def release(self, call: str) -> None:
         """Let the client forget a terminal; it may go on displaying it. One that still runs is ended."""
@@ -150,6 +154,8 @@ class ClientTerminals:
             return
         self._by_token = {t: other for t, other in self._by_token.items() if other is not shown}
         shown.ended = True
+        if shown.exit is not None:
+            shown.exit.cancel()
         if shown.writer is not None:
             shown.writer.close()
         request = schema.ReleaseTerminalRequest(
@@ -181,9 +187,27 @@ class ClientTerminals:
                 writer.write(bytes(shown.waiting))
                 shown.waiting.clear()
                 await reader.read()
-                if not shown.ended:
-                    self._on_kill()
+                self._end_command(shown)
         writer.close()
+
+    async def _exited(self, shown: _Display) -> None:
+        """Wait until the program in a terminal has ended: before its command only if somebody ends it,
+        or if it does not work there."""
+        request = schema.WaitForTerminalExitRequest(
+            session_id=self._session, terminal_id=shown.terminal
+        )
+        with suppress(RequestError, OSError, ValidationError):
+            reply = await ask(self._connection, "terminal_wait_for_exit", request)
+            ended = schema.WaitForTerminalExitResponse.model_validate(reply or {})
+            if shown.writer is not None or ended.signal:
+                self._end_command(shown)
+            else:
+                self._offers = False
+
+    def _end_command(self, shown: _Display) -> None:
+        if not shown.ended:
+            shown.ended = True
+            self._on_kill()
 
     async def _asked(self, name: str, request: BaseModel) -> object:
         """The client's answer; None if there is none in time, which ends the use of its terminals."""
