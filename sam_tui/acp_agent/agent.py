@@ -57,14 +57,17 @@ Openers = Callable[[SessionTerms, Callable[[Inquiry], bool]], Runtime]
 """A runtime for a session. The second argument says for which questions somebody is there."""
 
 
-async def serve(
-    source: int, sink: int, opens: Openers, version: str, *, terminals: bool
-) -> None:
-    """Serve one client on two descriptors until it closes its end or a signal comes.
+@dataclass(frozen=True, slots=True)
+class ClientUse:
+    """What the person lets the client do where it can: save edits, and display commands in terminals."""
 
-    ``terminals`` says that commands are displayed in terminals of the client, if it has some.
-    """
-    agent = EditorAgent(opens, version, terminals=terminals)
+    saves: bool
+    terminals: bool
+
+
+async def serve(source: int, sink: int, opens: Openers, version: str, use: ClientUse) -> None:
+    """Serve one client on two descriptors until it closes its end or a signal comes."""
+    agent = EditorAgent(opens, version, use)
     with signals_stop() as stopped:
         connection = Connection(
             agent.handle, MessageWire(LinePipes(source, sink, "acp")), listening=False
@@ -80,9 +83,9 @@ async def serve(
 class EditorAgent:
     """Answers one client. Each session has a runtime of its own: folder, mode and servers are its."""
 
-    def __init__(self, opens: Openers, version: str, *, terminals: bool) -> None:
+    def __init__(self, opens: Openers, version: str, use: ClientUse) -> None:
         self._opens = opens
-        self._terminals = terminals
+        self._use = use
         self._version = version
         self._connection: Connection | None = None
         self._client: schema.ClientCapabilities | None = None
@@ -264,7 +267,7 @@ class EditorAgent:
         assert self._connection is not None
         assert self._client is not None
         async with self._opening:
-            buffers = ClientBuffers(self._connection, self._client)
+            buffers = ClientBuffers(self._connection, self._client, saves=self._use.saves)
             runtime = self._opens(replace(terms, buffers=buffers), self._attends)
             try:
                 conversation = None if identifier is None else ConversationId(identifier)
@@ -283,7 +286,7 @@ class EditorAgent:
 
     def _terminal_use(self) -> TerminalUse:
         client = self._client
-        if client is not None and client.terminal and self._terminals:
+        if client is not None and client.terminal and self._use.terminals:
             return "client"
         live = client is not None and (client.field_meta or {}).get("terminal_output")
         return "output" if live else ""

@@ -21,13 +21,16 @@ _LAST_SECONDS: Final = 2.0
 _LARGEST_BUFFER: Final = 10_000_000
 _LONGEST_REASON: Final = 200
 
+
 class ClientBuffers:
     """The ``EditorBuffers`` port over one client; create it on the connection's event loop."""
 
-    def __init__(self, connection: Connection, client: schema.ClientCapabilities) -> None:
+    def __init__(
+        self, connection: Connection, client: schema.ClientCapabilities, *, saves: bool
+    ) -> None:
         self._connection = connection
         self._offers = bool(client.fs and client.fs.read_text_file)
-        self._saves = self._offers and bool(client.fs and client.fs.write_text_file)
+        self._saves = saves and bool(client.fs and client.fs.write_text_file)
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._session = ""
@@ -43,7 +46,7 @@ class ClientBuffers:
 
     @property
     def writes(self) -> bool:
-        """Whether the client reads and writes files, and this is the event loop's thread."""
+        """Whether the client saves edits, and this is the event loop's thread."""
         here = threading.get_ident() == self._thread
         return here and self._offers and self._saves and bool(self._session)
 

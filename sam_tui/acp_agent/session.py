@@ -54,6 +54,7 @@ TerminalUse = Literal["client", "output", ""]
 """How the client displays commands: in terminals that it makes, in those it makes of updates, or as text."""
 _UNASKABLE: Final = "The client could not ask its person."
 
+
 class EditorSession:
     """An open conversation and the runtime that it has to itself."""
 

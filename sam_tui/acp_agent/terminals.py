@@ -26,8 +26,9 @@ from sam_tui.acp_agent.requests import ask, begin
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished, ToolStarted
 
-_SECONDS: Final = 5.0
+_SECONDS: Final = 10.0
 """For every answer about a terminal. A client that gave none in time is not asked for another."""
+_LAST_SECONDS: Final = 1.0
 _MOST_WAITING: Final = 1_000_000
 """Bytes that wait for a terminal; what comes while there are more is not displayed."""
 _MOST_DISPLAYED: Final = 10_000_000
@@ -166,7 +167,9 @@ class ClientTerminals:
     async def close(self) -> None:
         """Release all terminals, and listen no more."""
         self._offers = False
-        await asyncio.gather(*map(self.release, tuple(self._by_call)))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_SECONDS):  # a client that has gone answers nothing
+                await asyncio.gather(*map(self.release, tuple(self._by_call)))
         if self._server is not None:
             self._server.close()
             shutil.rmtree(self._folder, ignore_errors=True)

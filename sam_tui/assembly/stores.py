@@ -214,8 +214,7 @@ class Stores(Lazy, ABC):
             return LocalFiles()
         from sam_tui.adapters.files.buffered import BufferedFiles
 
-        saves = self.environ.get("SAM_TUI_ACP_FILES") == "editor"
-        return BufferedFiles(buffers, editor_saves=saves)
+        return BufferedFiles(buffers)
 
     @property
     @once

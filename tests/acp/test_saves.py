@@ -3,11 +3,10 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.acp.conftest import Editor, Message, editor_over
+from tests.acp.conftest import Editor, Message, editor_over, let_editor
 from tests.acp.scripted import call
 
 ERROR: Message = {"error": {"code": -32603, "message": "read-only\nworkspace"}}
@@ -16,7 +15,9 @@ Save = Callable[[Path, str], Message]
 
 def steps(outside: Path) -> list[Message]:
     def edit(name: str, old: str = "old", new: str = "new") -> Message:
-        return call("file_operations", "replace_string", filePath=name, oldString=old, newString=new)
+        return call(
+            "file_operations", "replace_string", filePath=name, oldString=old, newString=new
+        )
 
     hunk = "*** Update File: {}\n@@\n-old\n+new\n"
     several = "".join(map(hunk.format, ("first.txt", "second.txt")))
@@ -40,6 +41,11 @@ def steps(outside: Path) -> list[Message]:
         *({"when": {"user": user}, "calls": made} for user, made in calls.items()),
         *({"text": "Done."} for _ in range(20)),
     ]
+
+
+def ignores(answer: Message) -> Save:
+    """Answers, and saves nothing."""
+    return lambda _path, _text: answer
 
 
 class Saving:
@@ -74,10 +80,10 @@ class Saving:
 
 @pytest.mark.requirement("acp:saves")
 def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     outside = tmp_path / "outside"
-    monkeypatch.setenv("SAM_TUI_ACP_FILES", "editor")
+    let_editor("files")
     with editor_over(tmp_path, steps(outside), "--permission-mode", "bypass") as editor:
         ws, person = editor.workspace, Saving(editor)
         for folder in (ws / "folder", outside):
@@ -110,13 +116,13 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         assert (person.sent["made.txt"], text("made.txt")) == ("made\n", "made\n")
 
         # An editor that does not save: written here, unless the person typed in that file.
-        person.saves["refused.txt"] = lambda *_: ERROR
+        person.saves["refused.txt"] = ignores(ERROR)
         said = turn("refused")
         assert "did not write refused.txt (read-only workspace): it was written on disk" in said
-        person.saves["lazy.txt"] = lambda *_: {"result": {}}
+        person.saves["lazy.txt"] = ignores({"result": {}})
         assert "but the file was unchanged, so it was written on disk" in turn("lazy")
         assert text("refused.txt") == text("lazy.txt") == "new\n"
-        person.typed["deaf.txt"], person.saves["deaf.txt"] = "typed\n", lambda *_: {"result": {}}
+        person.typed["deaf.txt"], person.saves["deaf.txt"] = "typed\n", ignores({"result": {}})
         assert "The editor did not write deaf.txt" in turn("deaf")
         assert text("deaf.txt") == "saved\n"
 

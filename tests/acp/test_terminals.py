@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.conftest import Editor, Message, editor_over, of_kind
+from tests.acp.conftest import Editor, Message, editor_over, let_editor, of_kind
 from tests.acp.scripted import call
 
 SECRET = "open-sesame-and-nothing-else"
@@ -71,14 +71,17 @@ class Terminals:
             process.kill()
         self.output[name] = (text + process.communicate()[0]).decode()
         code = process.returncode
-        self.editor.send({"id": number, "result": {"signal": "9"} if code < 0 else {"exitCode": code}})
+        self.editor.send({
+            "id": number,
+            "result": {"signal": "9"} if code < 0 else {"exitCode": code},
+        })
 
 
 @pytest.mark.requirement("acp:terminals")
 def test_commands_are_displayed_in_terminals_of_the_editor_and_run_in_the_sandbox(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SAM_TUI_ACP_TERMINALS", "editor")
+    let_editor("terminals")
     monkeypatch.setenv("DOOR", SECRET)
     monkeypatch.setenv("DOOR_PASSWORD", SECRET)
     with editor_over(tmp_path, steps(tmp_path)) as editor:

@@ -4,6 +4,7 @@ Edits are written on disk, or, where the person chose that, by the editor itself
 sent the judged path and the new text, and the file is looked at afterwards without following links.
 """
 
+import asyncio
 import codecs
 from collections.abc import Sequence
 from contextlib import suppress
@@ -30,12 +31,12 @@ class BufferedFiles(LocalFiles):
     What is secret by its name is never asked for. Where the editor does not answer, the disk counts.
     """
 
-    def __init__(self, buffers: EditorBuffers, *, editor_saves: bool = False) -> None:
+    def __init__(self, buffers: EditorBuffers) -> None:
         self._buffers = buffers
-        self._editor_saves = editor_saves
         self._secrets = Secrets("")
         self._unsaved: set[str] = set()
         """Files whose buffer was another than the file when it was last looked at."""
+        self._editing = asyncio.Lock()
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
         """As on the disk, with the text that the editor has of it."""
@@ -61,8 +62,12 @@ class BufferedFiles(LocalFiles):
 
     async def edit(self, steps: Sequence[EditStep]) -> str:
         """All changes or none: the editor saves the texts that it can, the rest is written on disk."""
-        if not (self._editor_saves and self._buffers.writes):
+        if not self._buffers.writes:
             return await super().edit(steps)
+        async with self._editing:
+            return await self._edit(steps)
+
+    async def _edit(self, steps: Sequence[EditStep]) -> str:
         sent: list[Put] = []
         left: list[EditStep] = []
         remarks: list[str] = []

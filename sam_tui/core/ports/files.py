@@ -84,7 +84,7 @@ class EditorBuffers(Protocol):
 
     @property
     def writes(self) -> bool:
-        """Whether the editor both reads and writes files, and this thread can ``fetch`` and ``write``."""
+        """Whether the editor saves edits, as the person chose, and this thread can ``fetch`` and ``write``."""
         ...
 
     def read(self, path: str) -> str | None:
