@@ -84,7 +84,7 @@ class EditorBuffers(Protocol):
 
     @property
     def writes(self) -> bool:
-        """Whether the editor saves edits, as the person chose, and this thread can ``fetch`` and ``write``."""
+        """Whether the person lets the editor save edits, and this thread is the event loop's."""
         ...
 
     def read(self, path: str) -> str | None:
