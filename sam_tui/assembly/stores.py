@@ -214,7 +214,7 @@ class Stores(Lazy, ABC):
             return LocalFiles()
         from sam_tui.adapters.files.buffered import BufferedFiles
 
-        return BufferedFiles(buffers)
+        return BufferedFiles(buffers, _commands_run)
 
     @property
     @once
@@ -300,3 +300,9 @@ class Stores(Lazy, ABC):
             self.configuration.workflows, self.clock, self.bus, self.callable_tools
         )
         return self.closed(workflows, workflows.close)
+
+
+def _commands_run() -> bool:
+    from sam_tui.adapters.terminal.confinement.processes import commands_run
+
+    return commands_run()

@@ -25,7 +25,7 @@ def steps(outside: Path) -> list[Message]:
     made = call("file_operations", "create_file", filePath="made.txt", content="made\n")
     both = call("file_operations", "apply_patch", patchContent=patch)
     calls = {
-        "typed": [edit("typed.txt", "typed", "TYPED")],
+        "typed": [call("terminal_operations", "run_command", command="echo"), edit("typed.txt", "typed", "TYPED")],
         "make": [made],
         "refused": [edit("refused.txt")],
         "lazy": [edit("lazy.txt")],
@@ -35,6 +35,11 @@ def steps(outside: Path) -> list[Message]:
         "both": [both],
         "link": [edit("folder/link.txt")],
         "cancelled": [edit("cancelled.txt")],
+        "beside": [
+            call("terminal_operations", "run_command", command="sleep 600 & echo"),
+            edit("beside.txt"),
+            edit("unsaved.txt", "typed", "TYPED"),
+        ],
         "others": [edit(name) for name in (".env", "latin.txt", "twice.txt", f"{outside}/out.txt")],
     }  # fmt: skip
     return [
@@ -88,7 +93,7 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         ws, person = editor.workspace, Saving(editor)
         for folder in (ws / "folder", outside):
             folder.mkdir()
-        names = ("refused", "lazy", "formatted", "meanwhile", "first", "second", "cancelled")
+        names = "refused lazy formatted meanwhile first second cancelled beside".split()
         for file in (*(ws / f"{name}.txt" for name in names), ws / "folder" / "link.txt"):
             file.write_text("old\n", "utf-8")
         for file in (ws / ".env", ws / "twice.txt", outside / "out.txt", outside / "link.txt"):
@@ -166,3 +171,11 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         assert (ws / "latin.txt").read_bytes() == b"new \xe9\n"
         assert (text("twice.txt"), text("other.txt")) == ("new\n", "old\n")
         assert (outside / "out.txt").read_text("utf-8") == "new\n"
+
+        # While something runs that a command started, which could exchange links.
+        (ws / "unsaved.txt").write_text("saved\n", "utf-8")
+        person.typed["unsaved.txt"] = "typed\n"
+        said = turn("beside")
+        assert "unsaved.txt has changes in the editor that are not saved" in said
+        assert (text("beside.txt"), text("unsaved.txt")) == ("new\n", "saved\n")
+        assert not {"beside.txt", "unsaved.txt"} & person.sent.keys()

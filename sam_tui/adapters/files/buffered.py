@@ -2,11 +2,12 @@
 
 Edits are written on disk, or, where the person chose that, by the editor itself, file by file: it is
 sent the judged path and the new text, and the file is looked at afterwards without following links.
+An editor follows links, so nothing is sent while a command runs that could exchange one.
 """
 
 import asyncio
 import codecs
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -31,8 +32,9 @@ class BufferedFiles(LocalFiles):
     What is secret by its name is never asked for. Where the editor does not answer, the disk counts.
     """
 
-    def __init__(self, buffers: EditorBuffers) -> None:
+    def __init__(self, buffers: EditorBuffers, commands_run: Callable[[], bool]) -> None:
         self._buffers = buffers
+        self._commands_run = commands_run
         self._secrets = Secrets("")
         self._unsaved: set[str] = set()
         """Files whose buffer was another than the file when it was last looked at."""
@@ -121,6 +123,8 @@ class BufferedFiles(LocalFiles):
         data, where = step.data, step.where
         secret = self._secrets.named(where.real, inside=True)
         if where.root is None or secret or len(data) > _LARGEST or b"\0" in data:
+            return None
+        if self._commands_run():  # which could exchange a folder for a link while the editor writes
             return None
         with suppress(OSError, ToolError, UnicodeDecodeError), entry_of(where) as entry:
             old = replaceable(entry, where, replace=step.before is not None)
