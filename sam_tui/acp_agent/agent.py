@@ -14,7 +14,8 @@ from acp.connection import Connection
 from acp.meta import AGENT_METHODS
 from pydantic import BaseModel, ValidationError
 
-from sam_tui.acp_agent.session import ClientBuffers, EditorSession, iso_time
+from sam_tui.acp_agent.buffers import ClientBuffers
+from sam_tui.acp_agent.session import EditorSession, TerminalUse, iso_time
 from sam_tui.core.errors import SamError, UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Inquiry, Question
@@ -56,9 +57,17 @@ Openers = Callable[[SessionTerms, Callable[[Inquiry], bool]], Runtime]
 """A runtime for a session. The second argument says for which questions somebody is there."""
 
 
-async def serve(source: int, sink: int, opens: Openers, version: str) -> None:
+@dataclass(frozen=True, slots=True)
+class ClientUse:
+    """What the person lets the client do where it can: save edits, and display commands in terminals."""
+
+    saves: bool
+    terminals: bool
+
+
+async def serve(source: int, sink: int, opens: Openers, version: str, use: ClientUse) -> None:
     """Serve one client on two descriptors until it closes its end or a signal comes."""
-    agent = EditorAgent(opens, version)
+    agent = EditorAgent(opens, version, use)
     with signals_stop() as stopped:
         connection = Connection(
             agent.handle, MessageWire(LinePipes(source, sink, "acp")), listening=False
@@ -74,8 +83,9 @@ async def serve(source: int, sink: int, opens: Openers, version: str) -> None:
 class EditorAgent:
     """Answers one client. Each session has a runtime of its own: folder, mode and servers are its."""
 
-    def __init__(self, opens: Openers, version: str) -> None:
+    def __init__(self, opens: Openers, version: str, use: ClientUse) -> None:
         self._opens = opens
+        self._use = use
         self._version = version
         self._connection: Connection | None = None
         self._client: schema.ClientCapabilities | None = None
@@ -257,7 +267,7 @@ class EditorAgent:
         assert self._connection is not None
         assert self._client is not None
         async with self._opening:
-            buffers = ClientBuffers(self._connection, self._client)
+            buffers = ClientBuffers(self._connection, self._client, saves=self._use.saves)
             runtime = self._opens(replace(terms, buffers=buffers), self._attends)
             try:
                 conversation = None if identifier is None else ConversationId(identifier)
@@ -267,13 +277,19 @@ class EditorAgent:
             except BaseException:
                 await runtime.close()
                 raise
-            live = bool((self._client.field_meta or {}).get("terminal_output"))
-            opened = EditorSession(runtime, session, self._connection, live_terminals=live)
+            opened = EditorSession(runtime, session, self._connection, self._terminal_use())
             self._sessions[opened.id] = opened
             buffers.begin(opened.id)
             if terms.servers:
                 runtime.servers.begin()
             return opened
+
+    def _terminal_use(self) -> TerminalUse:
+        client = self._client
+        if client is not None and client.terminal and self._use.terminals:
+            return "client"
+        live = client is not None and (client.field_meta or {}).get("terminal_output")
+        return "output" if live else ""
 
     async def _set_aside(self, identifier: str) -> None:
         session = self._sessions.get(identifier)

@@ -1,18 +1,15 @@
-"""A conversation of a client: turns, updates to the client, approvals, and files as the editor has them."""
+"""A conversation of a client: turns, updates to the client, and approvals."""
 
 import asyncio
-import concurrent.futures
 import contextlib
-import threading
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Final, TypeVar, cast
+from typing import Final, Literal, cast
 
 from acp import RequestError, schema
 from acp.connection import Connection
 from acp.helpers import update_agent_message_text
 from acp.meta import CLIENT_METHODS
-from pydantic import BaseModel, ValidationError
 
 from sam_tui.acp_agent.person import (
     Blocks,
@@ -23,11 +20,21 @@ from sam_tui.acp_agent.person import (
     prompt_text,
     reply_of,
 )
+from sam_tui.acp_agent.requests import ask, begin, wire_form
+from sam_tui.acp_agent.terminals import ClientTerminals, runs_to_its_end
 from sam_tui.acp_agent.updates import SessionUpdates, Update
 from sam_tui.core.agent.session import Session
 from sam_tui.core.authorization.policy.policy import PermissionMode
 from sam_tui.core.errors import UsageError
-from sam_tui.core.events import Event, InquiryClosed, InquiryOpened, TurnFinished
+from sam_tui.core.events import (
+    Event,
+    InquiryClosed,
+    InquiryOpened,
+    ToolFinished,
+    ToolProgressed,
+    ToolStarted,
+    TurnFinished,
+)
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question
 from sam_tui.core.ports.model import ModelOffer
@@ -43,30 +50,28 @@ MODES: Final[dict[PermissionMode, str]] = {
     "auto": "Nobody is asked: what would be asked is refused.",
     "bypass": "Nothing is asked, and commands run without a sandbox.",
 }
+TerminalUse = Literal["client", "output", ""]
+"""How the client displays commands: in terminals of its own, in those it makes of updates, or as text."""
 _UNASKABLE: Final = "The client could not ask its person."
-_BUFFER_SECONDS: Final = 5.0
-"""For what the editor has of a file. One that gave none in time is not asked again."""
-_LARGEST_BUFFER: Final = 10_000_000
-Result = TypeVar("Result")
-
-
-def wire_form(value: BaseModel) -> dict[str, object]:
-    """A value of the protocol as it is sent."""
-    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 class EditorSession:
     """An open conversation and the runtime that it has to itself."""
 
     def __init__(
-        self, runtime: Runtime, session: Session, connection: Connection, *, live_terminals: bool
+        self, runtime: Runtime, session: Session, connection: Connection, terminals: TerminalUse
     ) -> None:
         self.id = session.conversation
         self.runtime = runtime
         self._session = session
         self._connection = connection
         root = runtime.workspace.root
-        self._updates = SessionUpdates(self.id, root, live_terminals=live_terminals)
+        self._updates = SessionUpdates(self.id, root, live_terminals=terminals == "output")
+        self._terminals: ClientTerminals | None = None
+        if terminals == "client":
+            self._terminals = ClientTerminals(
+                connection, self.id, runtime.workspace.roots, self.cancel
+            )
         self._events = runtime.bus.subscribe()
         self._sending = asyncio.Lock()
         self._turn: asyncio.Task[TurnFinished] | None = None
@@ -75,7 +80,7 @@ class EditorSession:
         self._bypass = runtime.mode == "bypass"
         self._mode = runtime.mode
         self._title = ""
-        self._beside = [_begin(self._tell_forever(), "acp-tells")]
+        self._beside = [begin(self._tell_forever(), "acp-tells")]
 
     @property
     def busy(self) -> bool:
@@ -88,7 +93,7 @@ class EditorSession:
         """Run one turn to its end. The task starts before the first ``await``, so a cancel reaches it."""
         if self._turn is not None:
             raise UsageError("A turn is running.", hint="Wait for it, or cancel it.")
-        turn = self._turn = _begin(
+        turn = self._turn = begin(
             self._session.run(prompt_text(blocks), images=prompt_images(blocks)), "acp-turn"
         )
         await asyncio.wait({turn})
@@ -116,7 +121,7 @@ class EditorSession:
 
     def introduce(self) -> None:
         """Tell what there is besides, once the client knows of the session."""
-        self._beside.append(_begin(self._introduced(), "acp-introduces"))
+        self._beside.append(begin(self._introduced(), "acp-introduces"))
 
     async def close(self) -> None:
         """End all that runs, and let others write to the conversation."""
@@ -126,6 +131,8 @@ class EditorSession:
             task.cancel()
         await asyncio.gather(*tasks, *((self._turn,) if self._turn else ()), return_exceptions=True)
         self._events.close()
+        if self._terminals is not None:
+            await self._terminals.close()
         self._session.close()
         await self.runtime.close()
 
@@ -219,8 +226,11 @@ class EditorSession:
     async def _tell(self, batch: Iterable[Event]) -> None:
         async with self._sending:
             for event in batch:
+                await self._show_command(event)
                 for update in self._updates.of(event):
                     await self._send(update)
+                if isinstance(event, ToolFinished) and self._terminals is not None:
+                    await self._terminals.release(self._call_id(event))
                 if isinstance(event, InquiryOpened):
                     self._ask(event.inquiry)
                 elif isinstance(event, InquiryClosed) and event.inquiry in self._asked:
@@ -228,6 +238,26 @@ class EditorSession:
             if self._mode != self.runtime.mode:
                 self._mode = self.runtime.mode
                 await self.tell_mode()
+
+    async def _show_command(self, event: Event) -> None:
+        """Pass a command's begin, output and end to the terminal of the client that displays it."""
+        if self._terminals is None:
+            return
+        match event:
+            case ToolStarted() if runs_to_its_end(event):
+                if terminal := await self._terminals.open(call := self._call_id(event)):
+                    self._updates.attach(call, terminal)
+            case ToolProgressed(text=text):
+                self._terminals.show(self._call_id(event), text)
+            case ToolFinished():
+                call = self._call_id(event)
+                if not await self._terminals.end(call, event):
+                    self._updates.detach(call)
+            case _:
+                pass
+
+    def _call_id(self, event: ToolStarted | ToolProgressed | ToolFinished) -> str:
+        return self._updates.call_id(event.conversation, event.call)
 
     async def tell_mode(self) -> None:
         """Tell which mode holds now."""
@@ -268,7 +298,7 @@ class EditorSession:
     def _ask(self, inquiry: Inquiry) -> None:
         """Ask the client's person, unless it was answered or taken back already."""
         if any(open_.id == inquiry.id for open_ in self.runtime.inquiries.pending()):
-            self._asked[inquiry.id] = _begin(self._asks(inquiry), "acp-asks")
+            self._asked[inquiry.id] = begin(self._asks(inquiry), "acp-asks")
 
     async def _asks(self, inquiry: Inquiry) -> None:
         call = self._updates.call_id(inquiry.conversation, inquiry.call)
@@ -281,58 +311,14 @@ class EditorSession:
     async def _answer(self, inquiry: Inquiry, call: str) -> Answer:
         match inquiry.request:
             case ApprovalRequest() as request:
-                question = wire_form(permission_request(self.id, call, inquiry, request))
-                method = CLIENT_METHODS["session_request_permission"]
-                reply = cast("object", await self._connection.send_request(method, question))
+                question = permission_request(self.id, call, inquiry, request)
+                reply = await ask(self._connection, "session_request_permission", question)
                 return decision_of(inquiry, request, reply)
             case Question() as question:
                 form = form_request(self.id, call, question)
                 method = CLIENT_METHODS["elicitation_create"]
                 reply = cast("object", await self._connection.send_request(method, form))
                 return reply_of(question, reply) or Approval("deny")
-
-
-class ClientBuffers:
-    """The ``EditorBuffers`` port over one client; create it on the connection's event loop."""
-
-    def __init__(self, connection: Connection, client: schema.ClientCapabilities) -> None:
-        self._connection = connection
-        self._offers = bool(client.fs and client.fs.read_text_file)
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
-        self._session = ""
-
-    def begin(self, session: str) -> None:
-        """Request files for this session from now on."""
-        self._session = session
-
-    @property
-    def reachable(self) -> bool:
-        """Whether this thread can request files of the client: any but the event loop's."""
-        return self._offers and bool(self._session) and threading.get_ident() != self._thread
-
-    def read(self, path: str) -> str | None:
-        """The text of a file as the editor has it; None where it does not say."""
-        answer = asyncio.run_coroutine_threadsafe(self._read(path), self._loop)
-        try:
-            return answer.result(_BUFFER_SECONDS)
-        except concurrent.futures.TimeoutError:
-            self._offers = False
-            answer.cancel()
-        except (RequestError, ValidationError, OSError, concurrent.futures.CancelledError):
-            pass
-        return None
-
-    async def _read(self, path: str) -> str | None:
-        request = schema.ReadTextFileRequest(session_id=self._session, path=path)
-        method = CLIENT_METHODS["fs_read_text_file"]
-        reply = await self._connection.send_request(method, wire_form(request))
-        content = schema.ReadTextFileResponse.model_validate(reply).content
-        return content if len(content) <= _LARGEST_BUFFER else None
-
-
-def _begin(work: Coroutine[object, object, Result], name: str) -> asyncio.Task[Result]:
-    return asyncio.get_running_loop().create_task(work, name=name)
 
 
 def iso_time(seconds: float) -> str:

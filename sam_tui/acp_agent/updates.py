@@ -133,6 +133,15 @@ class SessionUpdates:
         self._tails: dict[str, str] = {}
         self._targets: dict[str, tuple[str, ...]] = {}
         self._shown: set[str] = set()
+        self._terminals: dict[str, str] = {}
+
+    def attach(self, call: str, terminal: str) -> None:
+        """Embed a terminal of the client in a call; it gets the output, which no update repeats."""
+        self._terminals[call] = terminal
+
+    def detach(self, call: str) -> None:
+        """The client's terminal did not display the call after all."""
+        self._terminals.pop(call, None)
 
     def call_id(self, conversation: ConversationId, call: CallId) -> str:
         """The id of a call for the client; those of subagents begin with their conversation."""
@@ -222,7 +231,9 @@ class SessionUpdates:
             case events.ToolStarted():
                 yield from self._started(event)
             case events.ToolProgressed(text=text):
-                yield self._progress(self.call_id(event.conversation, event.call), text)
+                identifier = self.call_id(event.conversation, event.call)
+                if identifier not in self._terminals:
+                    yield self._progress(identifier, text)
             case events.ToolFinished():
                 yield self._finished(event)
             case _:
@@ -247,7 +258,9 @@ class SessionUpdates:
         kind = kind_of(event.operation)
         content: list[Content] | None = None
         meta = None
-        if self._live and kind == "execute":
+        if identifier in self._terminals:
+            content = [self._terminal(identifier)]
+        elif self._live and kind == "execute":
             content = [schema.TerminalToolCallContent(type="terminal", terminal_id=identifier)]
             meta = {"terminal_info": {"terminal_id": identifier, "cwd": self._root}}
         yield schema.ToolCallProgress(
@@ -260,6 +273,10 @@ class SessionUpdates:
             content=content,
             field_meta=meta,
         )
+
+    def _terminal(self, identifier: str) -> schema.TerminalToolCallContent:
+        terminal = self._terminals.get(identifier, identifier)
+        return schema.TerminalToolCallContent(type="terminal", terminal_id=terminal)
 
     def _locations(self, identifier: str, kind: str) -> list[schema.ToolCallLocation] | None:
         """The files that a call was judged for."""
@@ -288,6 +305,8 @@ class SessionUpdates:
         contents: list[Content] = [
             content for part in event.display for content in self._content(part, identifier)
         ]
+        live = self._live and identifier not in self._terminals
+        self.detach(identifier)
         return schema.ToolCallProgress(
             session_update="tool_call_update",
             tool_call_id=identifier,
@@ -295,7 +314,7 @@ class SessionUpdates:
             kind=kind_of(event.operation),
             status="completed" if event.ok else "failed",
             content=contents or [_words(event.text)],
-            field_meta=self._terminal_exit(event.display, identifier) if self._live else None,
+            field_meta=self._terminal_exit(event.display, identifier) if live else None,
         )
 
     @staticmethod
@@ -313,8 +332,8 @@ class SessionUpdates:
                 yield _words(text)
             case Diff():
                 yield diff_content(part, self._root)
-            case Terminal() if self._live:
-                yield schema.TerminalToolCallContent(type="terminal", terminal_id=identifier)
+            case Terminal() if self._live or identifier in self._terminals:
+                yield self._terminal(identifier)
             case Terminal(command=command, output=output, exit_code=code):
                 end = "" if code in (0, None) else f"\n[exit code {code}]"
                 yield _words(f"$ {command}\n{output}{end}")

@@ -214,7 +214,7 @@ class Stores(Lazy, ABC):
             return LocalFiles()
         from sam_tui.adapters.files.buffered import BufferedFiles
 
-        return BufferedFiles(buffers)
+        return BufferedFiles(buffers, _commands_run)
 
     @property
     @once
@@ -244,13 +244,14 @@ class Stores(Lazy, ABC):
     def checkpoints(self) -> "GitCheckpoints":
         """The files of the workspace as they were before each change."""
         from sam_tui.adapters.checkpoints import CheckpointLimits, GitCheckpoints
+        from sam_tui.adapters.files import LocalFiles
 
         # Of the person's own file: no project says how long the way back is open.
         limits = self.configuration.layers.user.limits
         checkpoints = GitCheckpoints(
             self.configuration.options.data_dir,
             self.workspace.root,
-            self.files,
+            LocalFiles(),  # what is on disk, whatever an editor has of it
             search_path=self.environ.get("PATH", os.defpath),
             limits=CheckpointLimits.of(
                 limits.checkpoint_days,
@@ -300,3 +301,9 @@ class Stores(Lazy, ABC):
             self.configuration.workflows, self.clock, self.bus, self.callable_tools
         )
         return self.closed(workflows, workflows.close)
+
+
+def _commands_run() -> bool:
+    from sam_tui.adapters.terminal.confinement.processes import commands_run
+
+    return commands_run()

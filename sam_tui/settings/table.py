@@ -45,6 +45,7 @@ SECTIONS = {
     "agent": "The agent",
     "screen": "The screen",
     "run": "Headless runs",
+    "acp": "The agent in an editor",
     "addresses": "Addresses of providers",
     "web": "Web search and documentation",
     "embedding": "Embeddings",
@@ -170,6 +171,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("run.max_cost", "number",
             "The most US dollars of a run, if the price is known",
             default=0.0, option="max_cost", least=0.0001),
+    Setting("acp.files", "text",
+            "Who saves the agent's edits of text files in the workspace: this program on disk, or "
+            "the editor, which then changes its buffers, too ([files](acp.md#files))",
+            default="disk", env="SAM_TUI_ACP_FILES", choices=("disk", "editor")),
+    Setting("acp.terminals", "text",
+            "Where an editor displays what commands print: in the call, or in terminals that it "
+            "makes; they run in the sandbox either way ([terminals](acp.md#terminals))",
+            default="output", env="SAM_TUI_ACP_TERMINALS", choices=("output", "editor")),
     Setting("addresses.openai", "text", "OpenAI's, or that of a compatible server", env="OPENAI_BASE_URL"),
     Setting("addresses.ollama", "text", "Ollama's", env="OLLAMA_API_BASE"),
     Setting("addresses.lm_studio", "text", "LM Studio's", env="LM_STUDIO_API_BASE"),

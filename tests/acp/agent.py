@@ -45,10 +45,21 @@ def work(task: dict[str, str]) -> None:
     }
     for text in ("first\n", "second\n", "second\n"):
         came["write"] = ask("fs/write_text_file", path=f"{task['ws']}/made.txt", content=text)
+    for name in ("empty.txt", "latin.txt"):
+        came[name] = ask("fs/write_text_file", path=f"{task['ws']}/{name}", content="whole\n")
+    came["link"] = ask("fs/write_text_file", path=f"{task['ws']}/away/no.txt", content="x")
     for name in ("yes.txt", "no.txt"):
         came[name] = ask("fs/write_text_file", path=f"{task['outside']}/{name}", content="x")
     came["secret"] = ask("fs/read_text_file", path=f"{task['home']}/.ssh/id_ed25519")
     terminal = ask("terminal/create", command="echo", args=["a b"])
+    limited = ask("terminal/create", command="printf", args=["1234äbc"], outputByteLimit=3)
+    ask("terminal/wait_for_exit", **limited)
+    came["limited"] = ask("terminal/output", **limited)
+    came["other session"] = ask("terminal/output", **limited | {"sessionId": "s2"})
+    variable = {"name": "X; touch planted; Y", "value": "1"}
+    came["variable"] = ask("terminal/create", command="true", env=[variable])
+    came["folder"] = ask("terminal/create", command="touch", args=["no.txt"], cwd=task["outside"])
+    ask("terminal/wait_for_exit", **came["folder"])
     ask("terminal/wait_for_exit", **terminal)
     came["terminal"] = ask("terminal/output", **terminal)
     came["released"] = [ask(f"terminal/{verb}", **terminal) for verb in ("release", "output")]

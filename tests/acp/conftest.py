@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sam_tui.folders import settings_folder
+
 SECONDS = 50
 Message = dict[str, Any]
 Person = Callable[[Message], Message | None]
@@ -130,6 +132,13 @@ def chooses(pick: Callable[[list[Message]], str]) -> Person:
         return {"result": {"outcome": {"outcome": "selected", "optionId": option}}}
 
     return person
+
+
+def let_editor(name: str) -> None:
+    """The person's own settings let the editor have what ``[acp]`` calls so."""
+    file = Path(settings_folder(), "settings.toml")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f'[acp]\n{name} = "editor"\n', encoding="utf-8")
 
 
 def of_kind(updates: Sequence[Message], kind: str) -> list[Message]:

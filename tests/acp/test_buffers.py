@@ -70,6 +70,7 @@ def test_what_is_not_saved_is_read_and_is_not_written_over_until_it_is(tmp_path:
             assert "changes in the editor that are not saved" in said(text)
             assert (editor.workspace / NAME).read_text(encoding="utf-8") == "saved\n"
         (editor.workspace / NAME).write_text("typed\r\n", encoding="utf-8", newline="")
+        assert asked(editor) == [NAME] * 3  # the agent's reads and edits alone, and no checkpoint
         said("edit again")
         assert (editor.workspace / NAME).read_text(encoding="utf-8") == "changed\n"
         assert "TOKEN" in said("the secret")

@@ -19,6 +19,9 @@ def test_what_another_agent_does_passes_here(tmp_path: Path) -> None:
     for folder in (program.workspace, outside, home / ".ssh"):
         folder.mkdir(parents=True, exist_ok=True)
     (program.workspace / "in.txt").write_text("one\ntwo\nthree\n", "utf-8")
+    (program.workspace / "empty.txt").touch()
+    (program.workspace / "latin.txt").write_bytes(b"caf\xe9\n")
+    (program.workspace / "away").symlink_to(outside)
     (home / ".ssh" / "id_ed25519").write_text("secret\n", "utf-8")
     answers = tmp_path / "answers.json"
     # What the agent says of its own call (no.txt) is not what is looked at.
@@ -36,6 +39,12 @@ def test_what_another_agent_does_passes_here(tmp_path: Path) -> None:
     assert (program.workspace / "made.txt").read_text("utf-8") == "second\n"
     assert (came["yes.txt"], (outside / "yes.txt").read_text("utf-8")) == ({}, "x")
     assert (came["no.txt"], (outside / "no.txt").exists()) == ("refused", False)
+    for name in ("empty.txt", "latin.txt"):
+        assert (came[name], (program.workspace / name).read_bytes()) == ({}, b"whole\n")
+    assert came["link"] == "refused"
+    limited = {"output": "bc", "truncated": True, "exitStatus": {"exitCode": 0}}
+    assert (came["limited"], came["other session"]) == (limited, "refused")
+    assert (came["variable"], (program.workspace / "planted").exists()) == ("refused", False)
     assert (came["secret"], came["unknown"]) == ("refused", "refused")
     assert came["terminal"]["output"].strip() == "a b"
     assert came["terminal"]["exitStatus"] == {"exitCode": 0}

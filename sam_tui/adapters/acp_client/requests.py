@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shlex
 from dataclasses import dataclass
 from typing import TypeVar
@@ -19,6 +20,7 @@ from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.executor import Executed
 
 Request = TypeVar("Request", bound=BaseModel)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _NAMES = {method: name for name, method in CLIENT_METHODS.items()}
 
 
@@ -75,17 +77,14 @@ class AgentRequests:
     async def _read_file(
         self, conversation: ConversationId, request: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
-        text = await self._side_reads(conversation, request.path)
+        try:
+            text = await self._side.read(conversation, CallId(mint("call")), request.path)
+        except SamError as error:
+            raise RequestError(-32603, error.explain()) from error
         lines = text.splitlines(keepends=True)
         first = max((request.line or 1) - 1, 0)
         chosen = lines[first : None if request.limit is None else first + request.limit]
         return schema.ReadTextFileResponse(content="".join(chosen))
-
-    async def _side_reads(self, conversation: ConversationId, path: str) -> str:
-        try:
-            return await self._side.read(conversation, CallId(mint("call")), path)
-        except SamError as error:
-            raise RequestError(-32603, error.explain()) from error
 
     async def _write_file(
         self, conversation: ConversationId, request: schema.WriteTextFileRequest
@@ -96,18 +95,8 @@ class AgentRequests:
             "file_operations.create_file",
             filePath=request.path,
             content=request.content,
+            overwrite=True,
         )
-        if not executed.finished.ok and executed.decision is not None and executed.decision.allowed:
-            old = await self._side_reads(conversation, request.path)
-            if old == request.content:
-                return schema.WriteTextFileResponse()
-            executed = await self._run(
-                conversation,
-                "file_operations.replace_string",
-                filePath=request.path,
-                oldString=old,
-                newString=request.content,
-            )
         if not executed.finished.ok:
             raise RequestError(-32603, executed.finished.text)
         return schema.WriteTextFileResponse()
@@ -136,7 +125,10 @@ class AgentRequests:
     def _create_terminal(
         self, conversation: ConversationId, request: schema.CreateTerminalRequest
     ) -> BaseModel:
-        words = [f"{v.name}={shlex.quote(v.value)}" for v in request.env or ()]
+        variables = request.env or ()
+        if not all(_VARIABLE.fullmatch(variable.name) for variable in variables):
+            raise RequestError.invalid_params({"env": "a name is not one of a variable"})
+        words = [f"{v.name}={shlex.quote(v.value)}" for v in variables]
         # Some agents put a whole line into the command, and leave the arguments out.
         words += [
             request.command if not request.args else shlex.join((request.command, *request.args))
@@ -147,7 +139,8 @@ class AgentRequests:
         run = self._run(conversation, "terminal_operations.run_command", **arguments)
         task = asyncio.get_running_loop().create_task(run, name="acp-terminal")
         identifier = mint("term")
-        self._terminals[identifier] = _AgentTerminal(identifier, request.session_id, task)
+        most = request.output_byte_limit
+        self._terminals[identifier] = _AgentTerminal(identifier, request.session_id, task, most)
         return schema.CreateTerminalResponse(terminal_id=identifier)
 
     def _terminal(
@@ -170,6 +163,8 @@ class _AgentTerminal:
     call: str
     session: str
     task: "asyncio.Task[Executed]"
+    most: int | None
+    """Bytes of output that the agent wants at most."""
 
     @property
     def output(self) -> schema.TerminalOutputResponse:
@@ -182,9 +177,14 @@ class _AgentTerminal:
         finished = self.task.result().finished
         ended = next((part for part in finished.display if isinstance(part, Terminal)), None)
         code = ended.exit_code if ended is not None else 1
+        output = ended.output if ended is not None else finished.text
+        data = output.encode("utf-8", "replace")
+        cut = self.most is not None and len(data) > self.most
+        if cut:  # its end, from a whole character on
+            data = data[len(data) - (self.most or 0) :]
         return schema.TerminalOutputResponse(
-            output=ended.output if ended is not None else finished.text,
-            truncated=False,
+            output=data.decode("utf-8", "ignore"),
+            truncated=cut,
             exit_status=schema.TerminalExitStatus(exit_code=code),
         )
 

@@ -1,13 +1,24 @@
-"""Files as an editor has them open: what is typed there and not saved is read, and never written over."""
+"""Files as an editor has them open: what is typed there and not saved is read, and never written over.
 
-from collections.abc import Sequence
+Edits are written on disk, or, where the person chose that, by the editor itself, file by file: it is
+sent the judged path and the new text, and the file is looked at afterwards without following links.
+An editor follows links, so nothing is sent while a command runs that could exchange one.
+"""
+
+import asyncio
+import codecs
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+from sam_tui.adapters.files.batch import stamp_of
+from sam_tui.adapters.files.descent import entry_of
 from sam_tui.adapters.files.local import LocalFiles
+from sam_tui.adapters.files.replacement import replaceable
 from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.paths.secrets import Secrets
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.code import EditStep, Move, Snapshot
+from sam_tui.core.ports.code import Drop, EditStep, Move, Put, Snapshot
 from sam_tui.core.ports.files import EditorBuffers
 from sam_tui.core.text.plain import printable
 
@@ -21,11 +32,13 @@ class BufferedFiles(LocalFiles):
     What is secret by its name is never asked for. Where the editor does not answer, the disk counts.
     """
 
-    def __init__(self, buffers: EditorBuffers) -> None:
+    def __init__(self, buffers: EditorBuffers, commands_run: Callable[[], bool]) -> None:
         self._buffers = buffers
+        self._commands_run = commands_run
         self._secrets = Secrets("")
         self._unsaved: set[str] = set()
         """Files whose buffer was another than the file when it was last looked at."""
+        self._editing = asyncio.Lock()
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
         """As on the disk, with the text that the editor has of it."""
@@ -41,13 +54,42 @@ class BufferedFiles(LocalFiles):
             self._unsaved.discard(where.real)
             return snapshot
         self._unsaved.add(where.real)
-        return replace(snapshot, data=buffer.encode("utf-8", "replace")[:limit])
+        return replace(snapshot, data=_like(snapshot.data, buffer)[:limit])
 
     def apply(self, steps: Sequence[EditStep]) -> None:
         """All changes, unless one is of a file with unsaved changes."""
         for step in steps:
             self._insist_saved(step.source if isinstance(step, Move) else step.where)
         super().apply(steps)
+
+    async def edit(self, steps: Sequence[EditStep]) -> str:
+        """All changes or none: the editor saves the texts that it can, the rest is written on disk."""
+        if not self._buffers.writes:
+            return await super().edit(steps)
+        async with self._editing:
+            return await self._edit(steps)
+
+    async def _edit(self, steps: Sequence[EditStep]) -> str:
+        sent: list[Put] = []
+        left: list[EditStep] = []
+        remarks: list[str] = []
+        try:
+            for step in steps:
+                text = self._text_to_send(step)
+                if text is None or not isinstance(step, Put):
+                    left.append(step)
+                    continue
+                sent.append(step)
+                saved, remark = await self._save(step, text)
+                left += [] if saved else [step]
+                remarks += [f"\n({remark})"] if remark else []
+            self.apply(left)
+        except BaseException as error:
+            stuck = [words for step in reversed(sent) if (words := self._take_back(step))]
+            if stuck and isinstance(error, ToolError):
+                raise ToolError(f"{error} {' '.join(stuck)}", hint=error.hint) from error
+            raise
+        return "".join(remarks)
 
     def write(self, where: Location, data: bytes, *, replace: bool) -> None:
         """As on the disk."""
@@ -70,6 +112,113 @@ class BufferedFiles(LocalFiles):
                 f"{printable(where.display_path)} has changes in the editor that are not saved.",
                 hint="Have the person save or drop them, then read it and edit it again.",
             )
+
+    # ---- the editor's part of an edit
+
+    def _text_to_send(self, step: EditStep) -> str | None:
+        """The new text of a file that the editor may save: one of the workspace, under no other name, that
+        is on disk what the edit was made from. None for everything else."""
+        if not isinstance(step, Put) or step.link or (step.mode, step.executable) != (None, None):
+            return None
+        data, where = step.data, step.where
+        secret = self._secrets.named(where.real, inside=True)
+        if where.root is None or secret or len(data) > _LARGEST or b"\0" in data:
+            return None
+        if self._commands_run():  # which could exchange a folder for a link while the editor writes
+            return None
+        with suppress(OSError, ToolError, UnicodeDecodeError), entry_of(where) as entry:
+            old = replaceable(entry, where, replace=step.before is not None)
+            stamp = None if old is None else stamp_of(old)
+            same = stamp == (None if step.before is None else step.before.stamp)
+            if same and (old is None or old.st_nlink == 1) and not data.startswith(codecs.BOM_UTF8):
+                return data.decode("utf-8")
+        return None
+
+    async def _save(self, step: Put, text: str) -> tuple[bool, str]:
+        """Whether the editor wrote the file, and a remark. Raises ``ToolError`` where going on would lose
+        what the person typed."""
+        where, name = step.where, printable(step.where.display_path)
+        before = "" if step.before is None else step.before.data.decode("utf-8", "replace")
+        held = await self._buffers.fetch(where.real)
+        if held is None and step.before is not None:
+            return False, ""
+        if held and not _same(held, before):
+            raise ToolError(
+                f"{name} was changed in the editor meanwhile; nothing was written.",
+                hint="Read it again and repeat the edit.",
+            )
+        refusal = await self._buffers.write(where.real, text)
+        try:
+            now = self._on_disk(where)
+        except ToolError as error:
+            why = f"{error} The editor was sent the new text of it, and may have written elsewhere."
+            raise ToolError(why, hint=error.hint) from error
+        if now is not None and now.data == step.data:
+            self._unsaved.discard(where.real)
+            return True, ""
+        if not _untouched(step, now):
+            return not refusal, _other_content(name, now, text)
+        if where.real in self._unsaved:
+            held = await self._buffers.fetch(where.real)
+            if held is None or not _same(held, text):
+                raise ToolError(
+                    f"The editor did not write {name}{refusal and f': {refusal}'}.",
+                    hint="It has unsaved changes: have the person save or drop them, then read it again.",
+                )
+            self._unsaved.discard(where.real)
+        if refusal:
+            return False, f"The editor did not write {name} ({refusal}): it was written on disk."
+        return False, (
+            f"The editor reported that it wrote {name}, but the file was unchanged, so it was written"
+            " on disk. If a folder was exchanged for a link meanwhile, the editor wrote elsewhere."
+        )
+
+    def _take_back(self, step: Put) -> str:
+        """Restore a file that the editor may have saved; in words what could not be restored."""
+        words = f"{printable(step.where.display_path)} could not be put back."
+        try:
+            now = self._on_disk(step.where)
+            if _untouched(step, now):
+                return ""
+            if now is None or now.data != step.data:
+                return words
+            back = Put(step.where, step.before.data, now) if step.before else Drop(step.where, now)
+            super().apply([back])
+        except ToolError as error:
+            return f"{words} {error}"
+        return ""
+
+    def _on_disk(self, where: Location) -> Snapshot | None:
+        """The file on disk, no link followed; None if there is none. Raises ``ToolError``."""
+        if self.stat(where) is None:
+            return None
+        return super().snapshot(where, limit=_LARGEST + 1)
+
+
+def _untouched(step: Put, now: Snapshot | None) -> bool:
+    """Whether a file is as it was before an edit."""
+    if step.before is None or now is None:
+        return step.before is None and now is None
+    return now.stamp == step.before.stamp
+
+
+def _other_content(name: str, now: Snapshot | None, text: str) -> str:
+    """A remark on a file that the editor saved differently; none where only line ends differ."""
+    if now is not None and _same(now.data.decode("utf-8", "replace"), text):
+        return ""
+    return (
+        f"The editor saved {name} with other content than the edit has, for example formatted or with"
+        " what the person typed meanwhile: read it before you go on."
+    )
+
+
+def _like(data: bytes, buffer: str) -> bytes:
+    """A buffer as bytes, with the byte order mark and the line ends of the file."""
+    text = buffer.removeprefix("\ufeff")
+    if b"\r\n" in data and "\r\n" not in text:
+        text = text.replace("\n", "\r\n")
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    return mark + text.encode("utf-8", "replace")
 
 
 def _same(buffer: str, text: str) -> bool:

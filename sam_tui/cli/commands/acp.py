@@ -8,6 +8,7 @@ import click
 
 from sam_tui import __version__
 from sam_tui.cli.options import editor_options, open_runtime
+from sam_tui.cli.settings import user_settings
 from sam_tui.cli.streams import protocol_streams, require_output
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def acp_command(**values: Any) -> int:
         changed = {**folders, "client_servers": terms.servers, "buffers": terms.buffers}
         return open_runtime({**values, **changed}, attended=attends, program="sam-tui acp")
 
-    from sam_tui.acp_agent.agent import serve
+    from sam_tui.acp_agent.agent import ClientUse, serve
 
-    asyncio.run(serve(source, sink, opens, __version__))
+    chosen = user_settings()
+    use = ClientUse(chosen["acp.files"] == "editor", chosen["acp.terminals"] == "editor")
+    asyncio.run(serve(source, sink, opens, __version__, use))
     return 0

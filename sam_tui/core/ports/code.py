@@ -96,6 +96,13 @@ class EditableFiles(Files, Protocol):
         """
         ...
 
+    async def edit(self, steps: Sequence[EditStep]) -> str:
+        """``apply`` for an edit of the agent, which an editor may save. Remarks for the model, or empty.
+
+        When cancelled, no step stays applied.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:

@@ -79,11 +79,27 @@ class EditorBuffers(Protocol):
 
     @property
     def reachable(self) -> bool:
-        """Whether the port can be called from this thread."""
+        """Whether ``read`` can be called from this thread."""
+        ...
+
+    @property
+    def writes(self) -> bool:
+        """Whether the person lets the editor save edits, and this thread is the event loop's."""
         ...
 
     def read(self, path: str) -> str | None:
         """The text of a file by its real path; None where the editor does not say."""
+        ...
+
+    async def fetch(self, path: str) -> str | None:
+        """The same, on the event loop."""
+        ...
+
+    async def write(self, path: str, text: str) -> str:
+        """Have the editor change its buffer and save it; why it did not, empty when it says it did.
+
+        When cancelled, it waits a moment for an answer that is on its way.
+        """
         ...
 
 

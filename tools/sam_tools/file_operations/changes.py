@@ -1,10 +1,11 @@
 """The difference between two texts, and the one way by which edits reach the disk: undoable, as a whole."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from sam_tools.file_operations.document import line_count
-from sam_tui.core.display import Diff
+from sam_tui.core.display import Diff, Text
 from sam_tui.core.errors import StorageError, ToolError
 from sam_tui.core.ports.code import EditableFiles, EditJournal, EditStep
 from sam_tui.core.tooling.contract import ToolContext
@@ -17,18 +18,17 @@ class Commits:
         self._files = files
         self._journal = journal
 
-    def make(self, operation: str, steps: Sequence[EditStep], context: ToolContext) -> str:
-        """All steps or none; returns a remark for the model, empty when the edit can be undone.
+    async def make(self, operation: str, steps: Sequence[EditStep], context: ToolContext) -> str:
+        """All steps or none; returns remarks for the model, empty where there is nothing to remark.
 
-        Call it on the loop's own thread: once a call is cancelled, nothing of it is written later.
+        It runs on the loop's own thread: once a call is cancelled, nothing of it is written later.
         """
         entry, remark = self._keep(operation, steps, context)
         try:
-            self._files.apply(steps)
-        except ToolError:
+            return remark + await self._files.edit(steps)
+        except (ToolError, asyncio.CancelledError):
             self._discard(entry)
             raise
-        return remark
 
     def _keep(
         self, operation: str, steps: Sequence[EditStep], context: ToolContext
@@ -48,6 +48,11 @@ class Commits:
             self._journal.discard(entry)
         except StorageError:
             return  # undoing it finds that the files are not as it says, and refuses
+
+
+def noted(remark: str) -> tuple[Text, ...]:
+    """Remarks on an edit as people see them, beside what changed."""
+    return (Text(remark.strip()),) if remark else ()
 
 
 _CONTEXT = 3

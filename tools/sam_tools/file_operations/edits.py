@@ -12,7 +12,7 @@ from sam_tools.file_operations.arguments import (
     MultiReplaceString,
     ReplaceString,
 )
-from sam_tools.file_operations.changes import Commits, difference, lf
+from sam_tools.file_operations.changes import Commits, difference, lf, noted
 from sam_tools.file_operations.document import Content, Document, line_count, standing, text_of
 from sam_tools.file_operations.names import basename, counted, named, sized
 from sam_tools.file_operations.replacement import replaced, with_ends
@@ -58,7 +58,7 @@ class SeveralReplacements:
             for index in range(len(arguments.replacements))
         ]
         puts, diffs = await asyncio.to_thread(self._planned, arguments, locations)
-        remark = self._commits.make("multi_replace_string", puts, context)
+        remark = await self._commits.make("multi_replace_string", puts, context)
         added, removed = sum(d.added for d in diffs), sum(d.removed for d in diffs)
         replaced = sum(item.expectedReplacements for item in arguments.replacements)
         summaries = [f"{diff.path} (+{diff.added} -{diff.removed})" for diff in diffs]
@@ -70,7 +70,7 @@ class SeveralReplacements:
             "removed": removed,
         }
         text = "\n".join([f"{head} (+{added} -{removed})", *summaries]) + remark
-        return ToolResult(text, display=tuple(diffs), data=data)
+        return ToolResult(text, display=(*diffs, *noted(remark)), data=data)
 
     def _preview(
         self, arguments: MultiReplaceString, locations: Mapping[str, Location]
@@ -202,10 +202,11 @@ class Editing:
             where = context.location("filePath")
             shown_path = named(where, context.workspace)
             change = await asyncio.to_thread(plan, arguments, where, shown_path)
-            remark = self._commits.make(name, [change.put], context)
+            remark = await self._commits.make(name, [change.put], context)
             counts = {"added": change.diff.added, "removed": change.diff.removed}
             data = {"filePath": shown_path, **counts, **change.facts}
-            return ToolResult(change.summary + remark, display=(change.diff,), data=data)
+            displays = (change.diff, *noted(remark))
+            return ToolResult(change.summary + remark, display=displays, data=data)
 
         def preview(arguments: A, locations: Mapping[str, Location]) -> Sequence[Diff]:
             where = locations.get("filePath")

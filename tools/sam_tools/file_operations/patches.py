@@ -5,7 +5,7 @@ import posixpath
 from collections.abc import Callable, Mapping, Sequence
 
 from sam_tools.file_operations.arguments import ApplyPatch
-from sam_tools.file_operations.changes import Commits
+from sam_tools.file_operations.changes import Commits, noted
 from sam_tools.file_operations.drafts import PatchDraft
 from sam_tools.file_operations.names import basename, counted
 from sam_tools.file_operations.patch import Patch, parse
@@ -56,9 +56,9 @@ class Patching:
             hunks = [f"{diff.path}\n{diff.unified}" for diff in diffs]
             text = "\n".join([f"Dry run, nothing was changed: {counts}", *draft.remarks, *hunks])
             return ToolResult(text, display=tuple(diffs), data=data)
-        remark = self._commits.make("apply_patch", steps, context)
+        remark = await self._commits.make("apply_patch", steps, context)
         text = "\n".join([f"Patched {counts}", *draft.remarks]) + remark
-        return ToolResult(text, display=tuple(diffs), data=data)
+        return ToolResult(text, display=(*diffs, *noted(remark)), data=data)
 
     def _preview(self, arguments: ApplyPatch, locations: Mapping[str, Location]) -> Sequence[Diff]:
         try:

@@ -63,7 +63,7 @@ class Moving:
     async def _rename(self, arguments: RenameFile, context: ToolContext) -> ToolResult:
         old, new = context.location("oldPath"), context.location("newPath")
         names = named(old, context.workspace), named(new, context.workspace)
-        remark = self._commits.make("rename_file", [Move(old, new)], context)
+        remark = await self._commits.make("rename_file", [Move(old, new)], context)
         return ToolResult(
             f"Renamed {names[0]} to {names[1]}{remark}",
             display=(_moved(old, new),),
@@ -76,7 +76,7 @@ class Moving:
         old = self._standing(where)
         diff = _without(where, old)
         drop = Drop(where, old.snapshot if old else None)
-        remark = self._commits.make("delete_file", [drop], context)
+        remark = await self._commits.make("delete_file", [drop], context)
         counts = {"added": diff.added, "removed": diff.removed}
         return ToolResult(
             f"Deleted {name}{remark}", display=(diff,), data={"filePath": name, **counts}

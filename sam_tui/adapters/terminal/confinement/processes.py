@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar, cast
+from weakref import WeakSet
 
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
@@ -93,10 +94,16 @@ def _size(count: int) -> str:
     return f"{size:.4g} GiB"
 
 
+_TRACKINGS: "WeakSet[Tracking]" = WeakSet()
 _Seen = TypeVar("_Seen")
 _MOST_LOOKS = 50
 _MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
 _SECONDS_TO_START = 5.0
+
+
+def commands_run() -> bool:
+    """Whether anything may run now that commands, terminals or servers of this program started."""
+    return any(tracking.running for tracking in tuple(_TRACKINGS))
 
 
 class Tracking:
@@ -113,6 +120,22 @@ class Tracking:
         self._runs = 0
         self._control: socket.socket | None = None
         self._exceeded: dict[int, set[str]] = {}
+        self._open: set[TrackedRun] = set()
+        self._terminals = False
+        _TRACKINGS.add(self)
+
+    @property
+    def running(self) -> bool:
+        """Whether a process of a run is there; once a terminal was opened, always."""
+        return self._terminals or any(run.processes() for run in tuple(self._open))
+
+    def opened(self, run: "TrackedRun") -> None:
+        """A run has begun."""
+        self._open.add(run)
+
+    def over(self, run: "TrackedRun") -> None:
+        """All processes of a run have ended."""
+        self._open.discard(run)
 
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
         """Make ready to start a command."""
@@ -139,12 +162,13 @@ class Tracking:
                     self._control = self._start()
                 self._control.send(json.dumps(message).encode())
             except (OSError, subprocess.SubprocessError):
-                self.close()  # it died, and another one is started
+                self._leave()  # it died, and another one is started
             else:
                 return
 
     def report_group(self, leader: int, group: ControlGroup | None) -> None:
         """Have that process end what a terminal's shell started, too, where a group knows it."""
+        self._terminals = True
         fields = stat_fields(leader) if group is not None else None
         if group is not None and fields is not None:
             self.report_session(leader, int(fields[STARTED]), {"group": group.path})
@@ -174,6 +198,11 @@ class Tracking:
 
     def close(self) -> None:
         """Nothing more is started; what still runs is ended."""
+        self._open.clear()
+        self._terminals = False
+        self._leave()
+
+    def _leave(self) -> None:
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -199,6 +228,7 @@ class TrackedRun:
     def started(self, pid: int) -> None:
         """Note the command's shell, which waits and has started nothing yet."""
         self._leader = pid
+        self._tracking.opened(self)
         self._tracking.exceeded(pid)  # of another that had this number
         if self._marked and not self._ends_whole:
             self._group = group_of(pid, self._tracking.limits)
@@ -289,6 +319,7 @@ class TrackedRun:
         await end_session(self._leader, stages, look=self._tracking.look)
 
     def _over(self) -> None:
+        self._tracking.over(self)
         if self._group is not None:
             self._group.end()
             self._group.remove()

@@ -1,0 +1,224 @@
+"""Commands in terminals of the client, where the person chose that.
+
+A command runs in our sandbox as ever. What the client starts in its terminal is ``display``, which prints
+the command's masked output as it comes and ends with the command's exit code.
+"""
+
+import asyncio
+import inspect
+import json
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from acp import RequestError, schema
+from acp.connection import Connection
+from pydantic import BaseModel, ValidationError
+
+from sam_tui.acp_agent import display
+from sam_tui.acp_agent.requests import ask, begin
+from sam_tui.core.display import Terminal
+from sam_tui.core.events import ToolFinished, ToolStarted
+
+_SECONDS: Final = 10.0
+"""For every answer about a terminal. A client that gave none in time is not asked for another."""
+_LAST_SECONDS: Final = 1.0
+_MOST_WAITING: Final = 1_000_000
+"""Bytes that wait for a terminal; what comes while there are more is not displayed."""
+_MOST_DISPLAYED: Final = 10_000_000
+"""Bytes that the client is asked to keep of one terminal."""
+_FAILED: Final = 1
+_RUNS: Final = frozenset({
+    "terminal_operations.run_command",
+    "build_and_version_control.run_task",
+    "build_and_version_control.create_and_run_task",
+})
+"""Operations that run a command to its end."""
+
+
+@dataclass
+class _Display:
+    """A terminal of the client, and the connection of the program in it."""
+
+    call: str
+    terminal: str = ""
+    writer: asyncio.StreamWriter | None = None
+    waiting: bytearray = field(default_factory=bytearray)
+    ended: bool = False
+    """Whether its command has ended, or is being ended."""
+    exit: "asyncio.Task[None] | None" = None
+    """Waits for the end of the program."""
+
+    def send(self, data: bytes) -> None:
+        """Pass bytes on, or let them wait for the program's connection."""
+        if self.writer is None:
+            self.waiting += data
+        else:
+            self.writer.write(data)
+
+    @property
+    def full(self) -> bool:
+        """Whether so much waits that nothing more is taken."""
+        writer = self.writer
+        waits = len(self.waiting) if writer is None else writer.transport.get_write_buffer_size()
+        return waits > _MOST_WAITING
+
+
+def runs_to_its_end(event: ToolStarted) -> bool:
+    """Whether a call is a command whose end it waits for."""
+    if event.operation not in _RUNS:
+        return False
+    try:
+        arguments = cast("object", json.loads(event.arguments))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(arguments, Mapping) and not cast("Mapping[str, object]", arguments).get(
+        "isBackground"
+    )
+
+
+class ClientTerminals:
+    """The terminals of one session. ``on_kill`` is called when the client ends one before its command."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        session: str,
+        roots: Sequence[str],
+        on_kill: Callable[[], None],
+    ) -> None:
+        self._connection = connection
+        self._session = session
+        self._on_kill = on_kill
+        self._python = os.path.realpath(sys.executable)
+        # No program that commands may change is started outside of the sandbox.
+        self._offers = not any(self._python.startswith(f"{root}/") for root in roots)
+        self._folder = ""
+        self._server: asyncio.Server | None = None
+        self._by_call: dict[str, _Display] = {}
+        self._by_token: dict[str, _Display] = {}
+
+    async def open(self, call: str) -> str:
+        """A terminal for the command of a call: its id, empty where the client makes none."""
+        if not self._offers:
+            return ""
+        address = await self._listen()
+        token = secrets.token_hex(16)
+        shown = self._by_call[call] = self._by_token[token] = _Display(call)
+        request = schema.CreateTerminalRequest(
+            session_id=self._session,
+            command=self._python,
+            args=["-I", "-S", "-c", inspect.getsource(display), address, token],
+            output_byte_limit=_MOST_DISPLAYED,
+        )
+        reply = await self._asked("terminal_create", request)
+        with suppress(ValidationError):
+            shown.terminal = schema.CreateTerminalResponse.model_validate(reply).terminal_id
+        if not shown.terminal:
+            self._offers = False
+            del self._by_call[call], self._by_token[token]
+            return ""
+        shown.exit = begin(self._exited(shown), "acp-terminal")
+        return shown.terminal
+
+    def show(self, call: str, text: str) -> None:
+        """Print text of a command in its terminal, if it has one."""
+        shown = self._by_call.get(call)
+        if shown is not None and text and not shown.full:
+            data = text.encode("utf-8", "replace")
+            shown.send(display.HEAD.pack(len(data)) + data)
+
+    async def end(self, call: str, finished: ToolFinished) -> bool:
+        """End the terminal as the command ended. Whether it displayed everything until then."""
+        shown = self._by_call.get(call)
+        if shown is None:
+            return False
+        part = next((part for part in finished.display if isinstance(part, Terminal)), None)
+        code = part.exit_code if part is not None else None
+        shown.ended = True
+        shown.send(display.HEAD.pack(0) + bytes([_FAILED if code is None else code & 0xFF]))
+        if shown.exit is not None:
+            await asyncio.wait({shown.exit}, timeout=_SECONDS)
+            self._offers = self._offers and shown.exit.done()
+        return shown.writer is not None
+
+    async def release(self, call: str) -> None:
+        """Let the client forget a terminal; it may go on displaying it. One that still runs is ended."""
+        shown = self._by_call.pop(call, None)
+        if shown is None:
+            return
+        self._by_token = {t: other for t, other in self._by_token.items() if other is not shown}
+        shown.ended = True
+        if shown.exit is not None:
+            shown.exit.cancel()
+        if shown.writer is not None:
+            shown.writer.close()
+        request = schema.ReleaseTerminalRequest(
+            session_id=self._session, terminal_id=shown.terminal
+        )
+        await self._asked("terminal_release", request)
+
+    async def close(self) -> None:
+        """Release all terminals, and listen no more."""
+        self._offers = False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_SECONDS):  # a client that has gone answers nothing
+                await asyncio.gather(*map(self.release, tuple(self._by_call)))
+        if self._server is not None:
+            self._server.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _listen(self) -> str:
+        """The address where programs in terminals find us: in a folder that is ours alone."""
+        if self._server is None:
+            self._folder = tempfile.mkdtemp(prefix="sam-tui-acp-")
+            self._server = await asyncio.start_unix_server(self._accept, f"{self._folder}/display")
+        return f"{self._folder}/display"
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, ValueError):
+            token = (await reader.readline()).decode("ascii", "replace").strip()
+            shown = self._by_token.pop(token, None)
+            if shown is not None:
+                shown.writer = writer
+                writer.write(bytes(shown.waiting))
+                shown.waiting.clear()
+                await reader.read()
+                self._end_command(shown)
+        writer.close()
+
+    async def _exited(self, shown: _Display) -> None:
+        """Wait until the program in a terminal has ended: before its command only if somebody ends it,
+        or if it does not work there."""
+        request = schema.WaitForTerminalExitRequest(
+            session_id=self._session, terminal_id=shown.terminal
+        )
+        with suppress(RequestError, OSError, ValidationError):
+            reply = await ask(self._connection, "terminal_wait_for_exit", request)
+            ended = schema.WaitForTerminalExitResponse.model_validate(reply or {})
+            if shown.writer is not None or ended.signal:
+                self._end_command(shown)
+            else:
+                self._offers = False
+
+    def _end_command(self, shown: _Display) -> None:
+        if not shown.ended:
+            shown.ended = True
+            self._on_kill()
+
+    async def _asked(self, name: str, request: BaseModel) -> object:
+        """The client's answer; None if there is none in time, which ends the use of its terminals."""
+        try:
+            async with asyncio.timeout(_SECONDS):
+                return await ask(self._connection, name, request) or {}
+        except TimeoutError:
+            self._offers = False
+        except (RequestError, OSError):
+            pass
+        return None
