@@ -10,11 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
+from sam_tui.adapters.terminal.processes import launch
 from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
+from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProcess
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
@@ -95,6 +97,8 @@ def _size(count: int) -> str:
 
 _Seen = TypeVar("_Seen")
 _MOST_LOOKS = 50
+_MOST_FREE = 4
+"""Parents that wait for a command."""
 _MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
 _SECONDS_TO_START = 5.0
 
@@ -113,6 +117,8 @@ class Tracking:
         self._runs = 0
         self._control: socket.socket | None = None
         self._exceeded: dict[int, set[str]] = {}
+        self._parented: list[ParentedProcess] = []
+        self._free: list[Parent] = []
 
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
         """Make ready to start a command."""
@@ -135,13 +141,44 @@ class Tracking:
         message = {"session": session, "since": since, **(run or {})}
         for _ in range(2):
             try:
-                if self._control is None:
-                    self._control = self._start()
-                self._control.send(json.dumps(message).encode())
+                self._started().send(json.dumps(message).encode())
             except (OSError, subprocess.SubprocessError):
-                self.close()  # it died, and another one is started
+                self._let_go()  # it died, and another one is started
             else:
                 return
+
+    def parent(self) -> Parent | None:
+        """A process that takes a command and all that it orphans; None where none can be had."""
+        self._gather()
+        if self._free:
+            return self._free.pop()
+        for _ in range(2):
+            try:
+                return Parent.fork(self._started())
+            except (OSError, subprocess.SubprocessError):
+                self._let_go()  # it died, or a command stopped it
+        return None
+
+    def follow(self, process: ParentedProcess) -> None:
+        """Learn when its parent is free again."""
+        self._parented.append(process)
+
+    def _gather(self) -> None:
+        """Find the parents that are free now."""
+        for process in [process for process in self._parented if process.over]:
+            self._parented.remove(process)
+            if (parent := process.free_parent) is not None:
+                self._free.append(parent)
+        usable = [parent for parent in self._free if parent.waits]
+        for parent in {*self._free} - {*usable[:_MOST_FREE]}:
+            parent.close()
+        self._free = usable[:_MOST_FREE]
+
+    def _started(self) -> socket.socket:
+        """The socket to that process, started if there is none. Raises OSError and SubprocessError."""
+        if self._control is None:
+            self._control = self._start()
+        return self._control
 
     def report_group(self, leader: int, group: ControlGroup | None) -> None:
         """Have that process end what a terminal's shell started, too, where a group knows it."""
@@ -174,6 +211,14 @@ class Tracking:
 
     def close(self) -> None:
         """Nothing more is started; what still runs is ended."""
+        for process in self._parented:
+            process.close()
+        for parent in self._free:
+            parent.close()
+        self._parented, self._free = [], []
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -191,10 +236,32 @@ class TrackedRun:
         self._mark = mark if self._marked else ""
         self._tracker = ProcessTracker(mark=self._mark)
         self._group: ControlGroup | None = None
+        self._process: ParentedProcess | None = None
         self._told: set[int] = set()
         self._leader = 0
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
         """Variables that the command must be started with."""
+
+    def start(self, described: launch.Launch) -> launch.Process:
+        """Start the command. Raises ``ToolError`` when it cannot be started."""
+        confined = self._confined_run
+        alone = self._marked and not self._ends_whole and sys.platform == "linux"
+        parent = self._tracking.parent() if alone else None
+        if parent is None:
+            held_start = None if confined is None else confined.held_start()
+            return launch.start(described, held_start, self.started)
+        entry = None if confined is None else confined.descriptor
+        try:
+            return launch.start_by(partial(parent.start, entry), described, self._begun)
+        except BaseException:
+            if self._process is None:
+                parent.close()
+            raise
+
+    def _begun(self, process: ParentedProcess) -> None:
+        self._process = process
+        self._tracking.follow(process)
+        self.started(process.pid)
 
     def started(self, pid: int) -> None:
         """Note the command's shell, which waits and has started nothing yet."""
@@ -203,7 +270,8 @@ class TrackedRun:
         if self._marked and not self._ends_whole:
             self._group = group_of(pid, self._tracking.limits)
         restrain(pid, self._tracking.limits, counted=not self._marked or self._group is not None)
-        since = self._tracker.add(pid, group=self._group)
+        parent = None if self._process is None else self._process.parent.identity
+        since = self._tracker.add(pid, group=self._group, parent=parent)
         if self._confined_run is not None:
             self._confined_run.begin(pid)
         self._watch(pid, since)
@@ -229,8 +297,9 @@ class TrackedRun:
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
 
     def _later(self) -> ProcessTable:
-        """What came after it and what its group names: a system has hundreds of others."""
-        return ProcessTable(after=self._leader, besides=self._tracker.in_groups())
+        """What came after it and what its group and parent name: a system has hundreds of others."""
+        named = self._tracker.in_groups() | self._tracker.below_parents()
+        return ProcessTable(after=self._leader, besides=named)
 
     async def terminate(self) -> None:
         """Send SIGTERM to every process of the run."""
@@ -292,6 +361,8 @@ class TrackedRun:
         if self._group is not None:
             self._group.end()
             self._group.remove()
+        if self._process is not None:
+            self._process.release()
         if self._tracking.watches(self._confined_run):
             for session in self._told:
                 self._tracking.report_session(session, 0)
@@ -325,4 +396,6 @@ class TrackedRun:
 
     def _described(self) -> dict[str, object]:
         group = "" if self._group is None else self._group.path
-        return {"run": self._mark, "limits": self._tracking.limits.together, "group": group}
+        parent = None if self._process is None else self._process.parent.identity
+        limits = self._tracking.limits.together
+        return {"run": self._mark, "limits": limits, "group": group, "parent": parent}

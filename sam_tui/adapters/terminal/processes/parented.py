@@ -1,0 +1,170 @@
+"""A command whose parent is a small process of ours that takes in every process the command orphans."""
+
+import errno
+import json
+import os
+import select
+import signal
+import socket
+from contextlib import suppress
+from typing import Any, cast
+
+from sam_tui.adapters.terminal.processes.launch import Gated
+from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
+from sam_tui.adapters.terminal.sandbox.supervised.processes import STARTED
+
+_PATIENCE = 5.0
+"""Seconds in which a parent has to answer."""
+_SHORT = 0.5
+_KILLED = -signal.SIGKILL
+_SAY = b"{}"
+
+
+class Parent:
+    """A process that is the parent of one command after another (``sandbox/command_parent.py``)."""
+
+    def __init__(self, control: socket.socket, pid: int) -> None:
+        self.control = control
+        fields = stat_fields(pid)
+        self.identity = (pid, 0 if fields is None else int(fields[STARTED]))
+        """Its number and when it started."""
+
+    @classmethod
+    def fork(cls, server: socket.socket) -> "Parent":
+        """A new one, forked from the process behind ``server``. Raises OSError."""
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                socket.send_fds(server, [_SAY], [theirs.fileno()])
+            return cls(control, _answer(control)["parent"])
+        except BaseException:
+            control.close()
+            raise
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is still there, while it has no command."""
+        return not select.select([self.control], [], [], 0)[0]
+
+    def close(self) -> None:
+        """Have it end, after all that is below it."""
+        self.control.close()
+
+    def start(self, entry: int | None, gated: Gated, gate: int, control: int) -> "ParentedProcess":
+        """Start a command behind its gate, of which ``control`` is the other end.
+
+        ``entry`` is the way into its sandbox. Raises OSError; it is of no use after that.
+        """
+        launch = gated.launch
+        numbers = launch.passed if launch.stdin is None else (*launch.passed, launch.stdin)
+        start = {
+            "words": gated.words,
+            "executable": gated.executable,
+            "cwd": launch.cwd,
+            "environment": dict(launch.environment),
+            "numbers": numbers,
+            "confined": entry is not None,
+        }
+        errors = launch.output if launch.errors is None else launch.errors
+        # In a file: a command line may be longer than a message.
+        with open(os.memfd_create("command", os.MFD_CLOEXEC), "wb") as file:
+            file.write(json.dumps(start).encode())
+            file.flush()
+            file.seek(0)
+            handed = [file.fileno(), gate, launch.output, errors]
+            handed += [*(() if entry is None else (entry,)), *numbers]
+            socket.send_fds(self.control, [_SAY], handed)
+        pid = _answer(self.control)["pid"]
+        os.write(control, gated.before)
+        return ParentedProcess(self, pid)
+
+
+class ParentedProcess:
+    """What ``subprocess.Popen`` is for a child: number, end and return code."""
+
+    def __init__(self, parent: Parent, pid: int) -> None:
+        self.pid = pid
+        self.parent = parent
+        self.returncode: int | None = None
+        self._code: int | None = None
+        self._over = False
+        self._gone = False
+
+    def poll(self) -> int | None:
+        """The return code once it has ended. From then on it can be reaped: its number names it no more."""
+        if self.returncode is None and (code := self.code()) is not None:
+            self.returncode = code
+            self._say({"reap": True})
+        return self.returncode
+
+    def code(self) -> int | None:
+        """The return code once it has ended; it stays unreaped."""
+        self._hear()
+        if self._code is None and not self._lives():
+            self._hear(_SHORT)
+            if self._code is None and not self._gone:
+                with suppress(OSError):
+                    os.kill(self.parent.identity[0], signal.SIGCONT)  # the command stopped it
+                self._hear(_PATIENCE)
+            if self._code is None:
+                self._code = _KILLED  # with its parent, which the command killed
+        return self._code
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing below its parent is left, which then is free for another, or gone."""
+        self._hear()
+        return self._over or self._gone
+
+    @property
+    def free_parent(self) -> Parent | None:
+        """Its parent, once that can take another command."""
+        return self.parent if self._over and not self._gone else None
+
+    def release(self) -> None:
+        """Have the parent end all that is left below it."""
+        self._say({"over": True})
+
+    def close(self) -> None:
+        """End the parent and all that is below it, as when this program is gone."""
+        self._gone = True
+        self.parent.close()
+
+    def _lives(self) -> bool:
+        fields = stat_fields(self.pid)
+        return fields is not None and fields[0] not in b"ZX"
+
+    def _say(self, message: dict[str, bool]) -> None:
+        if not self._over and not self._gone:
+            with suppress(OSError):
+                self.parent.control.send(json.dumps(message).encode())
+
+    def _hear(self, patience: float = 0.0) -> None:
+        """Take in what the parent has said by now; wait for the first message."""
+        control = self.parent.control
+        while not (self._over or self._gone) and select.select([control], [], [], patience)[0]:
+            patience = 0.0
+            try:
+                message = _message(control.recv(MESSAGE))
+            except OSError:
+                self.close()
+                return
+            self._code = message.get("code", self._code)
+            self._over = bool(message.get("idle"))
+
+
+def _answer(control: socket.socket) -> dict[str, Any]:
+    """The answer of a parent to what was asked. Raises OSError."""
+    control.settimeout(_PATIENCE)
+    answer = _message(control.recv(MESSAGE))
+    control.settimeout(None)
+    if "errno" in answer:
+        raise OSError(answer["errno"], os.strerror(answer["errno"]))
+    return answer
+
+
+def _message(data: bytes) -> dict[str, Any]:
+    if not data:
+        raise ConnectionResetError(errno.ECONNRESET, "the parent ended")
+    return cast("dict[str, Any]", json.loads(data))
