@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from sam_tui.adapters.terminal.processes.launch import Gated
@@ -57,27 +58,46 @@ class Parent:
         ``entry`` is the way into its sandbox. Raises OSError; it is of no use after that.
         """
         launch = gated.launch
-        numbers = launch.passed if launch.stdin is None else (*launch.passed, launch.stdin)
-        start = {
-            "words": gated.words,
-            "executable": gated.executable,
-            "cwd": launch.cwd,
-            "environment": dict(launch.environment),
-            "numbers": numbers,
-            "confined": entry is not None,
-        }
         errors = launch.output if launch.errors is None else launch.errors
+        numbers = launch.passed if launch.stdin is None else (*launch.passed, launch.stdin)
+        program = Program(
+            tuple(gated.words),
+            gated.executable,
+            launch.cwd,
+            dict(launch.environment),
+            numbers=numbers,
+        )
+        process = self.become(program, (gate, launch.output, errors), entry)
+        os.write(control, gated.before)
+        return process
+
+    def become(
+        self, program: "Program", streams: tuple[int, int, int], entry: int | None
+    ) -> "ParentedProcess":
+        """Start a program as the leader of a session. Raises OSError; it is of no use after that."""
+        described = {**asdict(program), "confined": entry is not None}
         # In a file: a command line may be longer than a message.
         with open(os.memfd_create("command", os.MFD_CLOEXEC), "wb") as file:
-            file.write(json.dumps(start).encode())
+            file.write(json.dumps(described).encode())
             file.flush()
             file.seek(0)
-            handed = [file.fileno(), gate, launch.output, errors]
-            handed += [*(() if entry is None else (entry,)), *numbers]
+            entries = () if entry is None else (entry,)
+            handed = [file.fileno(), *streams, *entries, *program.numbers]
             socket.send_fds(self.control, [_SAY], handed)
-        pid = _answer(self.control)["pid"]
-        os.write(control, gated.before)
-        return ParentedProcess(self, pid)
+        return ParentedProcess(self, _answer(self.control)["pid"])
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a parent starts: see ``sandbox/command_parent.py``."""
+
+    words: tuple[str, ...]
+    executable: str
+    cwd: str
+    environment: dict[str, str]
+    numbers: tuple[int, ...] = ()
+    terminal: bool = False
+    group: str = ""
 
 
 class ParentedProcess:

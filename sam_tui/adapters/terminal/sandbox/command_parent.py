@@ -13,12 +13,13 @@ import select
 import signal
 import socket
 import subprocess
+import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, NoReturn, cast
 
+from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.entry import restrict
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
 from sam_tui.adapters.terminal.sandbox.kernel.subreaper import Subreaper, children
@@ -124,8 +125,9 @@ def _start(descriptors: Sequence[int]) -> int:
     """Start a command as the leader of a session. Raises OSError and SubprocessError.
 
     The descriptors are a file that describes it (JSON: words, executable, cwd, environment, numbers,
-    confined), its input, output and errors, the way into its sandbox where it is confined, and those that
-    it gets under the ``numbers``. All are closed here.
+    confined, terminal, group), its input, output and errors, the way into its sandbox where it is confined,
+    and those that it gets under the ``numbers``. All are closed here. With ``terminal`` its input becomes
+    the terminal of its session; it enters the control group ``group``, unless that is empty.
     """
     with open(descriptors[0], "rb", closefd=False) as file:
         start = cast("dict[str, Any]", json.loads(file.read()))
@@ -151,7 +153,7 @@ def _start(descriptors: Sequence[int]) -> int:
             stderr=received[3],
             start_new_session=True,
             pass_fds=numbers,
-            preexec_fn=None if entry is None else partial(restrict, entry),
+            preexec_fn=_first(entry, start["group"], terminal=start["terminal"]),
         )
         process.returncode = 0  # it is reaped here, not by the object
         return process.pid
@@ -159,6 +161,22 @@ def _start(descriptors: Sequence[int]) -> int:
         for descriptor in {*received, *(numbers if lowest <= _OWN else ())}:
             with suppress(OSError):
                 os.close(descriptor)
+
+
+def _first(entry: int | None, group: str, *, terminal: bool) -> Callable[[], None] | None:
+    """What a process does between its session and its program; nothing makes its start cheaper."""
+    if entry is None and not group and not terminal:
+        return None
+
+    def first() -> None:
+        if terminal:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        if group:
+            ControlGroup(group).admit_self()
+        if entry is not None:
+            restrict(entry)
+
+    return first
 
 
 def _watch(control: socket.socket, subreaper: Subreaper, pid: int) -> bool:
