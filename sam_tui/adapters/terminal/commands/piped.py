@@ -14,7 +14,7 @@ from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.processes.ends import ProcessEnd
 from sam_tui.adapters.terminal.processes.environment import command_environment
 from sam_tui.adapters.terminal.processes.groups import strike
-from sam_tui.adapters.terminal.processes.launch import Launch, Process
+from sam_tui.adapters.terminal.processes.launch import Launch, StartedCommand
 from sam_tui.adapters.terminal.processes.parented import ParentedProcess
 from sam_tui.core.ports.processes.piped import PipedRequest
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
@@ -32,7 +32,7 @@ class RunningProgram:
 
     def __init__(
         self,
-        process: Process,
+        process: StartedCommand,
         ends: tuple[int, int, int],
         confined_run: ConfinedRun | None,
         run: TrackedRun,
@@ -252,7 +252,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _code_of(process: Process) -> int | None:
+def _code_of(process: StartedCommand) -> int | None:
     """The exit code of an ended process; it is left to be reaped."""
     if isinstance(process, ParentedProcess):
         return process.code()

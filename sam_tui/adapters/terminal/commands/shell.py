@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from sam_tui.adapters.terminal.confinement.processes import TrackedRun, words
+from sam_tui.adapters.terminal.confinement.limits import words
+from sam_tui.adapters.terminal.confinement.processes import TrackedRun
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun, Wanted, refusals
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.processes.ends import ProcessEnd
 from sam_tui.adapters.terminal.processes.environment import command_environment
 from sam_tui.adapters.terminal.processes.groups import strike
-from sam_tui.adapters.terminal.processes.launch import Launch, Process
+from sam_tui.adapters.terminal.processes.launch import Launch, StartedCommand
 from sam_tui.adapters.terminal.processes.output import BoundedOutput, LiveText
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Confinement
 
@@ -154,7 +155,7 @@ class ShellCommands:
 
     def _start(
         self, request: CommandRequest, confined_run: ConfinedRun | None, run: TrackedRun
-    ) -> "tuple[Process, list[_Pipe]]":
+    ) -> "tuple[StartedCommand, list[_Pipe]]":
         """Start the shell; also the pipes of its output and, if they are kept apart, its errors."""
         environment = self._environment(request, run, confined=confined_run is not None)
         with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
@@ -247,7 +248,7 @@ class _Execution:
 
     def __init__(
         self,
-        process: Process,
+        process: StartedCommand,
         pipes: Sequence[_Pipe],
         confined_run: ConfinedRun | None,
         run: TrackedRun,

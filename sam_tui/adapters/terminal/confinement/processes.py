@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import resource
 import secrets
 import signal
 import socket
@@ -10,9 +9,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar, cast
 
+from sam_tui.adapters.terminal.confinement.limits import group_of, restrain
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.processes import launch
 from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
@@ -20,7 +20,6 @@ from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProcess
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
-from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the_system
 from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
@@ -32,68 +31,6 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     send,
 )
 from sam_tui.core.ports.processes.sandbox import CommandLimits, RunningProcess
-
-_FIRST_TO_GO = 500
-"""Of 1000 (oom_score_adj in proc_pid_oom_score_adj(5)): without memory commands go before the program."""
-
-
-def words(limits: CommandLimits) -> dict[str, str]:
-    """Each limit in words, by its name in the policy file."""
-    return {
-        "memory": f"{_size(limits.memory)} of memory for one process",
-        "processes": f"{limits.processes} processes at once",
-        "file_size": f"{_size(limits.file_size)} for one file",
-        "total_memory": f"{_size(limits.total_memory)} of memory for all processes together",
-        "open_files": f"{limits.open_files} open files for one process",
-    }
-
-
-def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
-    """Set the limits of a process that has started no other yet; its descendants inherit them.
-
-    With ``counted`` the supervisor alone counts its processes. Never raises: where the system refuses, as
-    macOS does, nothing holds.
-    """
-    if sys.platform != "linux":
-        return
-    most = {
-        # Of the address space programs reserve far more than they use; this counts what they can write.
-        resource.RLIMIT_DATA: limits.memory,
-        resource.RLIMIT_FSIZE: limits.file_size,
-        resource.RLIMIT_NOFILE: limits.open_files,
-    }
-    if not counted:
-        most[resource.RLIMIT_NPROC] = tasks_of_the_system() + limits.processes
-    with suppress(OSError, ValueError):
-        for which, value in most.items():
-            soft, hard = _own(which)
-            bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.prlimit(pid, which, (bound if soft < 0 else min(soft, bound), bound))
-    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "r+b", buffering=0) as score:
-        if int(score.read()) < _FIRST_TO_GO:
-            score.seek(0)
-            score.write(b"%d" % _FIRST_TO_GO)
-
-
-def group_of(pid: int, limits: CommandLimits) -> ControlGroup | None:
-    """A control group with a process that has started no other yet; None where none can be made."""
-    group = ControlGroup.create(limits.processes) if sys.platform == "linux" else None
-    return group if group is not None and group.admit(pid) else None
-
-
-@cache
-def _own(which: int) -> tuple[int, int]:
-    return resource.getrlimit(which)
-
-
-def _size(count: int) -> str:
-    size = float(count)
-    for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    return f"{size:.4g} GiB"
-
 
 _Seen = TypeVar("_Seen")
 _MOST_LOOKS = 50
@@ -117,8 +54,7 @@ class Tracking:
         self._runs = 0
         self._control: socket.socket | None = None
         self._exceeded: dict[int, set[str]] = {}
-        self._parented: list[ParentedProcess] = []
-        self._free: list[Parent] = []
+        self._parents: list[Parent] = []
 
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
         """Make ready to start a command."""
@@ -149,30 +85,22 @@ class Tracking:
 
     def parent(self) -> Parent | None:
         """A process that takes a command and all that it orphans; None where none can be had."""
-        self._gather()
-        if self._free:
-            return self._free.pop()
+        self._parents = [parent for parent in self._parents if not parent.closed]
+        free = [parent for parent in self._parents if parent.free]
+        for parent in free[_MOST_FREE:]:
+            parent.control.close()
+        if free:
+            if (last := free[0].process) is not None and not last.released:
+                self.report_session(last.pid, 0)
+            return free[0]
         for _ in range(2):
             try:
-                return Parent.fork(self._started())
+                self._parents.append(Parent.fork(self._started()))
             except (OSError, subprocess.SubprocessError):
                 self._let_go()  # it died, or a command stopped it
+            else:
+                return self._parents[-1]
         return None
-
-    def follow(self, process: ParentedProcess) -> None:
-        """Learn when its parent is free again."""
-        self._parented.append(process)
-
-    def _gather(self) -> None:
-        """Find the parents that are free now."""
-        for process in [process for process in self._parented if process.over]:
-            self._parented.remove(process)
-            if (parent := process.free_parent) is not None:
-                self._free.append(parent)
-        usable = [parent for parent in self._free if parent.waits]
-        for parent in {*self._free} - {*usable[:_MOST_FREE]}:
-            parent.close()
-        self._free = usable[:_MOST_FREE]
 
     def _started(self) -> socket.socket:
         """The socket to that process, started if there is none. Raises OSError and SubprocessError."""
@@ -211,11 +139,8 @@ class Tracking:
 
     def close(self) -> None:
         """Nothing more is started; what still runs is ended."""
-        for process in self._parented:
-            process.close()
-        for parent in self._free:
-            parent.close()
-        self._parented, self._free = [], []
+        for parent in self._parents:
+            parent.control.close()
         self._let_go()
 
     def _let_go(self) -> None:
@@ -242,7 +167,7 @@ class TrackedRun:
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
         """Variables that the command must be started with."""
 
-    def start(self, described: launch.Launch) -> launch.Process:
+    def start(self, described: launch.Launch) -> launch.StartedCommand:
         """Start the command. Raises ``ToolError`` when it cannot be started."""
         confined = self._confined_run
         alone = self._marked and not self._ends_whole and sys.platform == "linux"
@@ -255,12 +180,11 @@ class TrackedRun:
             return launch.start_by(partial(parent.start, entry), described, self._begun)
         except BaseException:
             if self._process is None:
-                parent.close()
+                parent.control.close()
             raise
 
     def _begun(self, process: ParentedProcess) -> None:
         self._process = process
-        self._tracking.follow(process)
         self.started(process.pid)
 
     def started(self, pid: int) -> None:
@@ -286,15 +210,23 @@ class TrackedRun:
 
     def left(self) -> "TrackedRun | None":
         """The run itself if any of its processes is still running after its shell ended, else None."""
-        if not self._ends_whole and self.processes():
+        if not self._ends_whole and not self._is_over() and self.processes():
             return self
         self._over()
         return None
 
     def processes(self) -> tuple[RunningProcess, ...]:
         """The running processes of the command."""
+        self._is_over()
         living = self._looked(lambda: self._tracker.living(self._later()))
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
+
+    def _is_over(self) -> bool:
+        """Whether its parent says that nothing is left; another command can be below that now."""
+        if self._process is None or not self._process.idle:
+            return False
+        self._tracker.drop(self._leader)
+        return True
 
     def _later(self) -> ProcessTable:
         """What came after it and what its group and parent name: a system has hundreds of others."""
@@ -347,7 +279,9 @@ class TrackedRun:
         living: list[int] = []
         for _ in range(_MOST_LOOKS):
             count = len(self._told)
-            living = self._tracker.living(await self._tracking.look())
+            table = await self._tracking.look()
+            self._is_over()
+            living = self._tracker.living(table)
             self._learn()
             if len(self._told) == count:
                 break

@@ -101,21 +101,7 @@ class Holder:
         self._supervisor.join(_LAST_SECONDS)
 
     def _wait(self) -> bool:
-        poll = select.poll()
-        poll.register(self._listener.fileno(), select.POLLIN)
-        limit: float | None = None
-        if self._attached is not None:
-            poll.register(self._attached.fileno(), select.POLLIN)
-        else:
-            poll.register(self._master, select.POLLIN)
-            if self._supervision is not None:
-                poll.register(self._supervision.fileno(), select.POLLIN)
-            limit = max(0.0, self._since + self._idle - time.monotonic())
-        if self._end >= 0:
-            poll.register(self._end, select.POLLIN)
-        if self._subreaper is not None:
-            poll.register(self._subreaper.fileno(), select.POLLIN)
-        ready = {descriptor for descriptor, _ in poll.poll(None if limit is None else limit * 1000)}
+        ready = self._ready()
         if not ready:
             self._finish()
             return False
@@ -128,6 +114,23 @@ class Holder:
         if self._listener.fileno() in ready and not self._answer():
             return False
         return self._end not in ready or self._ended()
+
+    def _ready(self) -> set[int]:
+        """The descriptors that are to be read; none once nobody was attached for too long."""
+        sources: list[Any] = [self._listener, self._subreaper]
+        limit: float | None = None
+        if self._attached is not None:
+            sources.append(self._attached)
+        else:
+            sources += [self._master, self._supervision]
+            limit = max(0.0, self._since + self._idle - time.monotonic()) * 1000
+        poll = select.poll()
+        for source in sources:
+            if source is not None:
+                poll.register(source, select.POLLIN)
+        if self._end >= 0:
+            poll.register(self._end, select.POLLIN)
+        return {descriptor for descriptor, _ in poll.poll(limit)}
 
     def _attached_lives(self) -> bool:
         """Read every message of the attached program. False if it is gone."""

@@ -18,7 +18,7 @@ from sam_tui.core.errors import ToolError
 Started = TypeVar("Started")
 
 
-class Process(Protocol):
+class StartedCommand(Protocol):
     """A command that was started."""
 
     pid: int
@@ -159,8 +159,8 @@ def start(
         return start_by(spawn, launch, lambda process: ready(process.pid))
     gated = _gated(launch)
     with _failing():
-        held = functools.partial(spawn, gated)
-        return held_start.start(held, lambda process: ready(process.pid), gated.word)
+        enter = functools.partial(spawn, gated)
+        return held_start.start(enter, lambda process: ready(process.pid), gated.word)
 
 
 def start_by(

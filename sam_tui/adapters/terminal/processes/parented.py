@@ -27,6 +27,8 @@ class Parent:
 
     def __init__(self, control: socket.socket, pid: int) -> None:
         self.control = control
+        self.process: ParentedProcess | None = None
+        """The newest that it started."""
         fields = stat_fields(pid)
         self.identity = (pid, 0 if fields is None else int(fields[STARTED]))
         """Its number and when it started."""
@@ -44,13 +46,17 @@ class Parent:
             raise
 
     @property
-    def waits(self) -> bool:
-        """Whether it is still there, while it has no command."""
-        return not select.select([self.control], [], [], 0)[0]
+    def free(self) -> bool:
+        """Whether it can take a command."""
+        return not self.closed and (self.process is None or self.process.idle)
 
-    def close(self) -> None:
-        """Have it end, after all that is below it."""
-        self.control.close()
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended, or is to end with all that is below it."""
+        waits = self.control.fileno() >= 0 and (self.process is None or self.process.idle)
+        if waits and select.select([self.control], [], [], 0)[0]:
+            self.control.close()  # it says nothing while it waits
+        return self.control.fileno() < 0
 
     def start(self, entry: int | None, gated: Gated, gate: int, control: int) -> "ParentedProcess":
         """Start a command behind its gate, of which ``control`` is the other end.
@@ -60,7 +66,7 @@ class Parent:
         launch = gated.launch
         errors = launch.output if launch.errors is None else launch.errors
         numbers = launch.passed if launch.stdin is None else (*launch.passed, launch.stdin)
-        program = Program(
+        program = ParentedProgram(
             tuple(gated.words),
             gated.executable,
             launch.cwd,
@@ -72,7 +78,7 @@ class Parent:
         return process
 
     def become(
-        self, program: "Program", streams: tuple[int, int, int], entry: int | None
+        self, program: "ParentedProgram", streams: tuple[int, int, int], entry: int | None
     ) -> "ParentedProcess":
         """Start a program as the leader of a session. Raises OSError; it is of no use after that."""
         described = {**asdict(program), "confined": entry is not None}
@@ -84,11 +90,12 @@ class Parent:
             entries = () if entry is None else (entry,)
             handed = [file.fileno(), *streams, *entries, *program.numbers]
             socket.send_fds(self.control, [_SAY], handed)
-        return ParentedProcess(self, _answer(self.control)["pid"])
+        self.process = ParentedProcess(self, _answer(self.control)["pid"])
+        return self.process
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ParentedProgram:
     """What a parent starts: see ``sandbox/command_parent.py``."""
 
     words: tuple[str, ...]
@@ -107,9 +114,10 @@ class ParentedProcess:
         self.pid = pid
         self.parent = parent
         self.returncode: int | None = None
+        self.released = False
+        """Whether its run is over."""
         self._code: int | None = None
-        self._over = False
-        self._gone = False
+        self._idle = False
 
     def poll(self) -> int | None:
         """The return code once it has ended. From then on it can be reaped: its number names it no more."""
@@ -123,7 +131,7 @@ class ParentedProcess:
         self._hear()
         if self._code is None and not self._lives():
             self._hear(_SHORT)
-            if self._code is None and not self._gone:
+            if self._code is None and self._attached:
                 with suppress(OSError):
                     os.kill(self.parent.identity[0], signal.SIGCONT)  # the command stopped it
                 self._hear(_PATIENCE)
@@ -132,46 +140,41 @@ class ParentedProcess:
         return self._code
 
     @property
-    def over(self) -> bool:
-        """Whether nothing below its parent is left, which then is free for another, or gone."""
+    def idle(self) -> bool:
+        """Whether nothing is left below its parent, which can take another command."""
         self._hear()
-        return self._over or self._gone
-
-    @property
-    def free_parent(self) -> Parent | None:
-        """Its parent, once that can take another command."""
-        return self.parent if self._over and not self._gone else None
+        return self._idle
 
     def release(self) -> None:
         """Have the parent end all that is left below it."""
+        self.released = True
         self._say({"over": True})
 
-    def close(self) -> None:
-        """End the parent and all that is below it, as when this program is gone."""
-        self._gone = True
-        self.parent.close()
+    @property
+    def _attached(self) -> bool:
+        """Whether its parent is there, and for no other."""
+        return not self._idle and self.parent.control.fileno() >= 0
 
     def _lives(self) -> bool:
         fields = stat_fields(self.pid)
         return fields is not None and fields[0] not in b"ZX"
 
     def _say(self, message: dict[str, bool]) -> None:
-        if not self._over and not self._gone:
+        if self._attached:
             with suppress(OSError):
                 self.parent.control.send(json.dumps(message).encode())
 
     def _hear(self, patience: float = 0.0) -> None:
         """Take in what the parent has said by now; wait for the first message."""
-        control = self.parent.control
-        while not (self._over or self._gone) and select.select([control], [], [], patience)[0]:
+        while self._attached and select.select([self.parent.control], [], [], patience)[0]:
             patience = 0.0
             try:
-                message = _message(control.recv(MESSAGE))
+                message = _message(self.parent.control.recv(MESSAGE))
             except OSError:
-                self.close()
+                self.parent.control.close()
                 return
             self._code = message.get("code", self._code)
-            self._over = bool(message.get("idle"))
+            self._idle = bool(message.get("idle"))
 
 
 def _answer(control: socket.socket) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import os
 import termios
 
 from sam_tui.adapters.terminal.person_input.session_holder import Hold
-from sam_tui.adapters.terminal.processes.parented import Parent, Program
+from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProgram
 from sam_tui.adapters.terminal.pty.pty import PtyLaunch, require_folder
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.core.errors import ToolError
@@ -21,7 +21,7 @@ class ParentedShell:
         self.fd, terminal = os.openpty()
         self.resize(launch.columns, launch.rows)
         group = "" if self.group is None else self.group.path
-        program = Program(
+        program = ParentedProgram(
             launch.argv,
             launch.argv[0],
             launch.cwd,
@@ -30,15 +30,15 @@ class ParentedShell:
             group=group,
         )
         try:
-            self.process = parent.become(program, (terminal, terminal, terminal), launch.ruleset)
+            self._process = parent.become(program, (terminal, terminal, terminal), launch.ruleset)
         except OSError as error:
             os.close(self.fd)
             self._end_group()
-            parent.close()
+            parent.control.close()
             raise ToolError(f"The shell could not be started: {error.strerror or error}") from error
         finally:
             os.close(terminal)
-        self.pid = self.process.pid
+        self.pid = self._process.pid
 
     def on_output(self, data: bytes) -> None:
         """Nobody else has to know."""
@@ -52,10 +52,10 @@ class ParentedShell:
 
     def reap(self) -> int | None:
         """End what is left below its parent; returns its exit code, or None if it is unknown."""
-        code = self.process.poll()
+        code = self._process.poll()
         os.close(self.fd)
         self._end_group()
-        self.process.release()
+        self._process.release()
         return code if code is None or code >= 0 else 128 - code
 
     def _end_group(self) -> None:

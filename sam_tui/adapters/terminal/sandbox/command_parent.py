@@ -38,19 +38,15 @@ _LAST_SECONDS = 10.0
 """In which parents have to end by themselves."""
 
 
-class Parents:
-    """The processes forked from this one that are parents of commands.
+class Parents(Subreaper):
+    """This process with those forked from it, which are parents of commands.
 
     What is below a parent that a command killed comes to this process, which ends it.
     """
 
     def __init__(self) -> None:
-        self._subreaper = Subreaper()
+        super().__init__()
         self._pids = set[int]()
-
-    def fileno(self) -> int:
-        """Readable when one has ended, or what came from it."""
-        return self._subreaper.fileno()
 
     def fork(self, control: socket.socket, program: socket.socket) -> None:
         """Fork one that ``program`` is connected to; it leaves ``control`` to this process."""
@@ -62,17 +58,17 @@ class Parents:
                 return
             if not pid:
                 control.close()
-                self._subreaper.close()
-                _be_parent(program)
+                self.close()
+                _become(program)
             self._pids.add(pid)
 
     def attend(self) -> None:
         """Reap those that ended, and end what is left of one that was killed."""
-        self._subreaper.reap()
+        self.reap()
         self._pids &= set(children(os.getpid()))
-        self._subreaper.end(self._pids)
+        self.end(self._pids)
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Wait until they have ended all that is below them; what is then left is ended here."""
         deadline = time.monotonic() + _LAST_SECONDS
         while self._pids and (left := deadline - time.monotonic()) > 0:
@@ -81,10 +77,10 @@ class Parents:
                     os.kill(pid, signal.SIGCONT)  # a command may have stopped it
             select.select([self], [], [], min(left, 1.0))
             self.attend()
-        self._subreaper.end()
+        self.end()
 
 
-def _be_parent(program: socket.socket) -> NoReturn:
+def _become(program: socket.socket) -> NoReturn:
     """Be such a process, right after a fork."""
     try:
         control = socket.socket(fileno=fcntl.fcntl(program.fileno(), fcntl.F_DUPFD_CLOEXEC, _OWN))

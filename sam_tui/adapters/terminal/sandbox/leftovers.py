@@ -131,6 +131,6 @@ def main() -> None:
     tracker = watch(control, parents)
     if tracker is not None:
         tracker.end(grace=GRACE)
-    parents.end()
+    parents.finish()
     if tracker is not None:
         tracker.remove_groups()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sam_tui.adapters.terminal.confinement.processes import restrain
+from sam_tui.adapters.terminal.confinement.limits import restrain
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
@@ -162,9 +162,7 @@ class PtyTerminals:
         parent = self._sandbox.tracking.parent() if agent and not supervised else None
         if parent is None:
             return Child(launch)
-        shell = ParentedShell(launch, parent)
-        self._sandbox.tracking.follow(shell.process)
-        return shell
+        return ParentedShell(launch, parent)
 
     async def _hold(self, spec: SessionSpec, holders: Holders) -> PtySession:
         """Start a session in a holder, so that it outlives this process."""
