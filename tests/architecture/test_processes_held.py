@@ -44,6 +44,7 @@ HELD = {
     "sam_tui/adapters/terminal/rehearsal/rehearsal.py": "tries whether a branch can be mounted: /bin/true",
     "sam_tui/adapters/terminal/sandbox/strict.py": "tries whether bubblewrap works: true",
     "sam_tui/adapters/terminal/rehearsal/branch.py": "confines itself before it becomes the command",
+    "sam_tui/adapters/terminal/sandbox/command_parent.py": "starts every command that nobody else watches",
     "sam_tui/adapters/terminal/sandbox/detached.py": "starts parts of this program itself",
     "sam_tui/adapters/terminal/sandbox/kernel/control_groups.py": "a process that waits, to try a group",
     "sam_tui/adapters/terminal/sandbox/kernel/network_namespace.py": "starts this program itself",

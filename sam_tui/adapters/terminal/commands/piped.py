@@ -6,7 +6,6 @@ import functools
 import os
 import shlex
 import signal
-import subprocess
 from collections.abc import Callable, Sequence
 
 from sam_tui.adapters.terminal.confinement.processes import TrackedRun
@@ -15,7 +14,8 @@ from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.processes.ends import ProcessEnd
 from sam_tui.adapters.terminal.processes.environment import command_environment
 from sam_tui.adapters.terminal.processes.groups import strike
-from sam_tui.adapters.terminal.processes.launch import Launch, start
+from sam_tui.adapters.terminal.processes.launch import Launch, StartedCommand
+from sam_tui.adapters.terminal.processes.parented import ParentedProcess
 from sam_tui.core.ports.processes.piped import PipedRequest
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
@@ -32,7 +32,7 @@ class RunningProgram:
 
     def __init__(
         self,
-        process: "subprocess.Popen[bytes]",
+        process: StartedCommand,
         ends: tuple[int, int, int],
         confined_run: ConfinedRun | None,
         run: TrackedRun,
@@ -233,8 +233,7 @@ class PipedCommands:
             stdin=theirs_in,
         )
         try:
-            held_start = None if confined_run is None else confined_run.held_start()
-            process = start(launch, held_start, run.started)
+            process = run.start(launch)
         except BaseException:
             for end in ends:
                 os.close(end)
@@ -253,8 +252,10 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _code_of(process: "subprocess.Popen[bytes]") -> int | None:
+def _code_of(process: StartedCommand) -> int | None:
     """The exit code of an ended process; it is left to be reaped."""
+    if isinstance(process, ParentedProcess):
+        return process.code()
     if process.returncode is not None:
         return process.returncode
     if not hasattr(os, "waitid"):

@@ -5,19 +5,19 @@ import contextlib
 import math
 import os
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from sam_tui.adapters.terminal.confinement.processes import TrackedRun, words
+from sam_tui.adapters.terminal.confinement.limits import words
+from sam_tui.adapters.terminal.confinement.processes import TrackedRun
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun, Wanted, refusals
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.processes.ends import ProcessEnd
 from sam_tui.adapters.terminal.processes.environment import command_environment
 from sam_tui.adapters.terminal.processes.groups import strike
-from sam_tui.adapters.terminal.processes.launch import Launch, start
+from sam_tui.adapters.terminal.processes.launch import Launch, StartedCommand
 from sam_tui.adapters.terminal.processes.output import BoundedOutput, LiveText
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Confinement
 
@@ -155,13 +155,13 @@ class ShellCommands:
 
     def _start(
         self, request: CommandRequest, confined_run: ConfinedRun | None, run: TrackedRun
-    ) -> "tuple[subprocess.Popen[bytes], list[_Pipe]]":
+    ) -> "tuple[StartedCommand, list[_Pipe]]":
         """Start the shell; also the pipes of its output and, if they are kept apart, its errors."""
         environment = self._environment(request, run, confined=confined_run is not None)
         with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
             reading, writing = _pipe(ends, failed)
             wrong = _pipe(ends, failed) if request.apart else None
-            process = start(
+            process = run.start(
                 Launch(
                     request.command,
                     request.cwd,
@@ -171,9 +171,7 @@ class ShellCommands:
                     () if confined_run is None else confined_run.passed,
                     None if wrong is None else wrong[1],
                     _input(request.stdin, ends) if request.stdin else None,
-                ),
-                None if confined_run is None else confined_run.held_start(),
-                run.started,
+                )
             )
             failed.pop_all()
         pipes = [_Pipe(reading, LiveText(request.on_output))]
@@ -250,7 +248,7 @@ class _Execution:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: StartedCommand,
         pipes: Sequence[_Pipe],
         confined_run: ConfinedRun | None,
         run: TrackedRun,

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import resource
 import secrets
 import signal
 import socket
@@ -10,16 +9,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import partial
 from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
+from sam_tui.adapters.terminal.confinement.limits import group_of, restrain
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
+from sam_tui.adapters.terminal.processes import launch
 from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
+from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProcess
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
-from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the_system
 from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
@@ -32,71 +33,11 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import (
 )
 from sam_tui.core.ports.processes.sandbox import CommandLimits, RunningProcess
 
-_FIRST_TO_GO = 500
-"""Of 1000 (oom_score_adj in proc_pid_oom_score_adj(5)): without memory commands go before the program."""
-
-
-def words(limits: CommandLimits) -> dict[str, str]:
-    """Each limit in words, by its name in the policy file."""
-    return {
-        "memory": f"{_size(limits.memory)} of memory for one process",
-        "processes": f"{limits.processes} processes at once",
-        "file_size": f"{_size(limits.file_size)} for one file",
-        "total_memory": f"{_size(limits.total_memory)} of memory for all processes together",
-        "open_files": f"{limits.open_files} open files for one process",
-    }
-
-
-def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
-    """Set the limits of a process that has started no other yet; its descendants inherit them.
-
-    With ``counted`` the supervisor alone counts its processes. Never raises: where the system refuses, as
-    macOS does, nothing holds.
-    """
-    if sys.platform != "linux":
-        return
-    most = {
-        # Of the address space programs reserve far more than they use; this counts what they can write.
-        resource.RLIMIT_DATA: limits.memory,
-        resource.RLIMIT_FSIZE: limits.file_size,
-        resource.RLIMIT_NOFILE: limits.open_files,
-    }
-    if not counted:
-        most[resource.RLIMIT_NPROC] = tasks_of_the_system() + limits.processes
-    with suppress(OSError, ValueError):
-        for which, value in most.items():
-            soft, hard = _own(which)
-            bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.prlimit(pid, which, (bound if soft < 0 else min(soft, bound), bound))
-    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "r+b", buffering=0) as score:
-        if int(score.read()) < _FIRST_TO_GO:
-            score.seek(0)
-            score.write(b"%d" % _FIRST_TO_GO)
-
-
-def group_of(pid: int, limits: CommandLimits) -> ControlGroup | None:
-    """A control group with a process that has started no other yet; None where none can be made."""
-    group = ControlGroup.create(limits.processes) if sys.platform == "linux" else None
-    return group if group is not None and group.admit(pid) else None
-
-
-@cache
-def _own(which: int) -> tuple[int, int]:
-    return resource.getrlimit(which)
-
-
-def _size(count: int) -> str:
-    size = float(count)
-    for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    return f"{size:.4g} GiB"
-
-
 _TRACKINGS: "WeakSet[Tracking]" = WeakSet()
 _Seen = TypeVar("_Seen")
 _MOST_LOOKS = 50
+_MOST_FREE = 4
+"""Parents that wait for a command."""
 _MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
 _SECONDS_TO_START = 5.0
 
@@ -136,6 +77,7 @@ class Tracking:
     def over(self, run: "TrackedRun") -> None:
         """All processes of a run have ended."""
         self._open.discard(run)
+        self._parents: list[Parent] = []
 
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
         """Make ready to start a command."""
@@ -158,13 +100,36 @@ class Tracking:
         message = {"session": session, "since": since, **(run or {})}
         for _ in range(2):
             try:
-                if self._control is None:
-                    self._control = self._start()
-                self._control.send(json.dumps(message).encode())
+                self._started().send(json.dumps(message).encode())
             except (OSError, subprocess.SubprocessError):
-                self._leave()  # it died, and another one is started
+                self._let_go()  # it died, and another one is started
             else:
                 return
+
+    def parent(self) -> Parent | None:
+        """A process that takes a command and all that it orphans; None where none can be had."""
+        self._parents = [parent for parent in self._parents if not parent.closed]
+        free = [parent for parent in self._parents if parent.free]
+        for parent in free[_MOST_FREE:]:
+            parent.control.close()
+        if free:
+            if (last := free[0].process) is not None and not last.released:
+                self.report_session(last.pid, 0)
+            return free[0]
+        for _ in range(2):
+            try:
+                self._parents.append(Parent.fork(self._started()))
+            except (OSError, subprocess.SubprocessError):
+                self._let_go()  # it died, or a command stopped it
+            else:
+                return self._parents[-1]
+        return None
+
+    def _started(self) -> socket.socket:
+        """The socket to that process, started if there is none. Raises OSError and SubprocessError."""
+        if self._control is None:
+            self._control = self._start()
+        return self._control
 
     def report_group(self, leader: int, group: ControlGroup | None) -> None:
         """Have that process end what a terminal's shell started, too, where a group knows it."""
@@ -200,9 +165,11 @@ class Tracking:
         """Nothing more is started; what still runs is ended."""
         self._open.clear()
         self._terminals = False
-        self._leave()
+        for parent in self._parents:
+            parent.control.close()
+        self._let_go()
 
-    def _leave(self) -> None:
+    def _let_go(self) -> None:
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -220,10 +187,31 @@ class TrackedRun:
         self._mark = mark if self._marked else ""
         self._tracker = ProcessTracker(mark=self._mark)
         self._group: ControlGroup | None = None
+        self._process: ParentedProcess | None = None
         self._told: set[int] = set()
         self._leader = 0
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
         """Variables that the command must be started with."""
+
+    def start(self, described: launch.Launch) -> launch.StartedCommand:
+        """Start the command. Raises ``ToolError`` when it cannot be started."""
+        confined = self._confined_run
+        alone = self._marked and not self._ends_whole and sys.platform == "linux"
+        parent = self._tracking.parent() if alone else None
+        if parent is None:
+            held_start = None if confined is None else confined.held_start()
+            return launch.start(described, held_start, self.started)
+        entry = None if confined is None else confined.descriptor
+        try:
+            return launch.start_by(partial(parent.start, entry), described, self._begun)
+        except BaseException:
+            if self._process is None:
+                parent.control.close()
+            raise
+
+    def _begun(self, process: ParentedProcess) -> None:
+        self._process = process
+        self.started(process.pid)
 
     def started(self, pid: int) -> None:
         """Note the command's shell, which waits and has started nothing yet."""
@@ -233,7 +221,8 @@ class TrackedRun:
         if self._marked and not self._ends_whole:
             self._group = group_of(pid, self._tracking.limits)
         restrain(pid, self._tracking.limits, counted=not self._marked or self._group is not None)
-        since = self._tracker.add(pid, group=self._group)
+        parent = None if self._process is None else self._process.parent.identity
+        since = self._tracker.add(pid, group=self._group, parent=parent)
         if self._confined_run is not None:
             self._confined_run.begin(pid)
         self._watch(pid, since)
@@ -248,19 +237,28 @@ class TrackedRun:
 
     def left(self) -> "TrackedRun | None":
         """The run itself if any of its processes is still running after its shell ended, else None."""
-        if not self._ends_whole and self.processes():
+        if not self._ends_whole and not self._is_over() and self.processes():
             return self
         self._over()
         return None
 
     def processes(self) -> tuple[RunningProcess, ...]:
         """The running processes of the command."""
+        self._is_over()
         living = self._looked(lambda: self._tracker.living(self._later()))
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
 
+    def _is_over(self) -> bool:
+        """Whether its parent says that nothing is left; another command can be below that now."""
+        if self._process is None or not self._process.idle:
+            return False
+        self._tracker.drop(self._leader)
+        return True
+
     def _later(self) -> ProcessTable:
-        """What came after it and what its group names: a system has hundreds of others."""
-        return ProcessTable(after=self._leader, besides=self._tracker.in_groups())
+        """What came after it and what its group and parent name: a system has hundreds of others."""
+        named = self._tracker.in_groups() | self._tracker.below_parents()
+        return ProcessTable(after=self._leader, besides=named)
 
     async def terminate(self) -> None:
         """Send SIGTERM to every process of the run."""
@@ -308,7 +306,9 @@ class TrackedRun:
         living: list[int] = []
         for _ in range(_MOST_LOOKS):
             count = len(self._told)
-            living = self._tracker.living(await self._tracking.look())
+            table = await self._tracking.look()
+            self._is_over()
+            living = self._tracker.living(table)
             self._learn()
             if len(self._told) == count:
                 break
@@ -323,6 +323,8 @@ class TrackedRun:
         if self._group is not None:
             self._group.end()
             self._group.remove()
+        if self._process is not None:
+            self._process.release()
         if self._tracking.watches(self._confined_run):
             for session in self._told:
                 self._tracking.report_session(session, 0)
@@ -356,4 +358,6 @@ class TrackedRun:
 
     def _described(self) -> dict[str, object]:
         group = "" if self._group is None else self._group.path
-        return {"run": self._mark, "limits": self._tracking.limits.together, "group": group}
+        parent = None if self._process is None else self._process.parent.identity
+        limits = self._tracking.limits.together
+        return {"run": self._mark, "limits": limits, "group": group, "parent": parent}

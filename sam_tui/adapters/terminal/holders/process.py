@@ -28,6 +28,8 @@ from sam_tui.adapters.terminal.processes.groups import members, strike
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.entry import restrict
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.kernel.subreaper import Subreaper
+from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE
 
 _CREDENTIALS = struct.Struct("=iII")
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
@@ -58,6 +60,7 @@ class Holder:
         self._supervision = socket.socket(fileno=descriptors.pop(0)) if descriptors else None
         most: int = message["processes"]
         self._group = ControlGroup.create(most) if most else None
+        self._subreaper = Subreaper() if supervisor is None else None
         self._pid, self._master = _start(message, entry, self._group)
         if entry is not None:
             os.close(entry)
@@ -85,6 +88,8 @@ class Holder:
 
     def _end_detached(self) -> None:
         """End the processes that left the session of the shell."""
+        if self._subreaper is not None:
+            self._subreaper.end(grace=GRACE)
         if self._group is not None:
             self._group.end()
             self._group.remove()
@@ -96,22 +101,12 @@ class Holder:
         self._supervisor.join(_LAST_SECONDS)
 
     def _wait(self) -> bool:
-        poll = select.poll()
-        poll.register(self._listener.fileno(), select.POLLIN)
-        limit: float | None = None
-        if self._attached is not None:
-            poll.register(self._attached.fileno(), select.POLLIN)
-        else:
-            poll.register(self._master, select.POLLIN)
-            if self._supervision is not None:
-                poll.register(self._supervision.fileno(), select.POLLIN)
-            limit = max(0.0, self._since + self._idle - time.monotonic())
-        if self._end >= 0:
-            poll.register(self._end, select.POLLIN)
-        ready = {descriptor for descriptor, _ in poll.poll(None if limit is None else limit * 1000)}
+        ready = self._ready()
         if not ready:
             self._finish()
             return False
+        if self._subreaper is not None and self._subreaper.fileno() in ready:
+            self._subreaper.reap((self._pid,))
         if self._attached is None:
             self._take(ready)
         elif self._attached.fileno() in ready and not self._attached_lives():
@@ -119,6 +114,23 @@ class Holder:
         if self._listener.fileno() in ready and not self._answer():
             return False
         return self._end not in ready or self._ended()
+
+    def _ready(self) -> set[int]:
+        """The descriptors that are to be read; none once nobody was attached for too long."""
+        sources: list[Any] = [self._listener, self._subreaper]
+        limit: float | None = None
+        if self._attached is not None:
+            sources.append(self._attached)
+        else:
+            sources += [self._master, self._supervision]
+            limit = max(0.0, self._since + self._idle - time.monotonic()) * 1000
+        poll = select.poll()
+        for source in sources:
+            if source is not None:
+                poll.register(source, select.POLLIN)
+        if self._end >= 0:
+            poll.register(self._end, select.POLLIN)
+        return {descriptor for descriptor, _ in poll.poll(limit)}
 
     def _attached_lives(self) -> bool:
         """Read every message of the attached program. False if it is gone."""
@@ -281,7 +293,6 @@ def _listen(path: str) -> socket.socket:
 
 
 def _supervise(control: socket.socket) -> None:
-    from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE
     from sam_tui.adapters.terminal.sandbox.supervisor import serve
 
     serve(control).end(grace=GRACE)

@@ -1,20 +1,32 @@
 """Starting a shell command in a session of its own, confined or not, without forking the program."""
 
+import contextlib
 import functools
 import os
 import shlex
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sam_tui.adapters.terminal.sandbox.kernel.calls import unshare_descriptors
 from sam_tui.adapters.terminal.sandbox.kernel.entry import restrict
 from sam_tui.core.errors import ToolError
 
 Started = TypeVar("Started")
+
+
+class StartedCommand(Protocol):
+    """A command that was started."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """Its return code once it has ended; None while it runs. From then on its number is free."""
+        ...
 
 
 class HeldStart:
@@ -143,29 +155,43 @@ def start(
     ``ready`` is called with its process id while it waits and has started nothing. Returns once the
     shell runs (a millisecond or two). Raises ``ToolError`` when it cannot.
     """
-    if not os.path.isdir(launch.cwd):
-        raise ToolError(f"The working directory does not exist: {launch.cwd}")
-    if "\0" in launch.command:
-        raise ToolError("The command contains a NUL character, which shells cannot read.")
+    if held_start is None:
+        return start_by(spawn, launch, lambda process: ready(process.pid))
     gated = _gated(launch)
-    spawn = functools.partial(_spawn, gated)
+    with _failing():
+        enter = functools.partial(spawn, gated)
+        return held_start.start(enter, lambda process: ready(process.pid), gated.word)
+
+
+def start_by(
+    spawn: "Callable[[Gated, int, int], Started]", launch: Launch, ready: Callable[[Started], None]
+) -> Started:
+    """Start a command by ``spawn``, which is given what to start, its input and the other end of that.
+
+    ``ready`` is called while it waits. Raises ``ToolError`` when it cannot.
+    """
+    gated = _gated(launch)
+    with _failing():
+        return _open_gate(functools.partial(spawn, gated), ready, gated)
+
+
+@contextlib.contextmanager
+def _failing() -> Generator[None]:
     try:
-        if held_start is None:
-            return _start_free(spawn, ready, gated.word)
-        return held_start.start(spawn, lambda process: ready(process.pid), gated.word)
+        yield
     except OSError as error:
         raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
 
 
-def _start_free(
-    spawn: Callable[[int, int], subprocess.Popen[bytes]], ready: Callable[[int], None], word: bytes
-) -> subprocess.Popen[bytes]:
+def _open_gate(
+    spawn: Callable[[int, int], Started], ready: Callable[[Started], None], gated: "Gated"
+) -> Started:
     """Start a process that waits for the closing of a pipe; ``ready`` runs before."""
     gate, control = os.pipe()
     try:
         process = spawn(gate, control)
-        ready(process.pid)
-        os.write(control, word)
+        ready(process)
+        os.write(control, gated.word)
     finally:
         os.close(gate)
         os.close(control)
@@ -173,7 +199,7 @@ def _start_free(
 
 
 @dataclass(frozen=True, slots=True)
-class _Gated:
+class Gated:
     """A command line behind a gate: what stands in its input first, and the word that opens it."""
 
     launch: Launch
@@ -181,22 +207,32 @@ class _Gated:
     before: bytes = b""
     word: bytes = _WORD
 
+    @property
+    def executable(self) -> str:
+        """The file of the program that waits."""
+        return self.words[0] if self.launch.prefix else shell()
 
-def _gated(launch: Launch) -> _Gated:
+
+def _gated(launch: Launch) -> Gated:
+    """A command behind its gate. Raises ``ToolError`` where it cannot be started."""
+    if not os.path.isdir(launch.cwd):
+        raise ToolError(f"The working directory does not exist: {launch.cwd}")
+    if "\0" in launch.command:
+        raise ToolError("The command contains a NUL character, which shells cannot read.")
     read = "/dev/null" if launch.stdin is None else f"/dev/fd/{launch.stdin}"
     if launch.prefix:
         words = [*launch.prefix, shell(), "-c", launch.command]
-        return _Gated(launch, ("/bin/sh", "-c", _OUTER_GATE.format(input=read), "sh", *words))
+        return Gated(launch, ("/bin/sh", "-c", _OUTER_GATE.format(input=read), "sh", *words))
     if _name() == "bash" and launch.stdin is not None:
         read = f"&{launch.stdin}"  # also where /proc is hidden
     if _name() != "bash" or not os.path.exists("/dev/fd/0"):
         script = _GATE.format(input=read)
-        return _Gated(launch, (_name(), "-c", script, _name(), launch.command))
+        return Gated(launch, (_name(), "-c", script, _name(), launch.command))
     before = launch.environment.get("BASH_ENV")
     script = _BASH_WORD.format(input=read)
     script = script if before is None else f"{script}; {_restored(before)}"
     environment = {**launch.environment, "BASH_ENV": "/dev/fd/0"}
-    return _Gated(
+    return Gated(
         replace(launch, environment=environment),
         (_name(), "-c", launch.command),
         _BASH_GATE,
@@ -214,13 +250,13 @@ def _name() -> str:
     return os.path.basename(shell())
 
 
-def _spawn(gated: _Gated, gate: int, control: int) -> subprocess.Popen[bytes]:
+def spawn(gated: Gated, gate: int, control: int) -> subprocess.Popen[bytes]:
     """Start the command behind the gate, which opens once ``control`` had the word and is closed."""
     launch = gated.launch
     os.write(control, gated.before)
     return subprocess.Popen(
         gated.words,
-        executable=gated.words[0] if launch.prefix else shell(),
+        executable=gated.executable,
         cwd=launch.cwd,
         env=launch.environment,
         stdin=gate,

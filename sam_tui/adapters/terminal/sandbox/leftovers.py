@@ -1,19 +1,20 @@
 """The small process that ends what commands still run once the program is gone, however it went.
 
 It watches the runs that no supervisor outside of the program does, and ends one that uses up more than
-it may. Run with the standard library alone.
+it may. The parents of such commands are forked from it. Run with the standard library alone.
 """
 
 import json
 import os
 import select
-import signal
 import socket
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
+from sam_tui import signals
+from sam_tui.adapters.terminal.sandbox.command_parent import IGNORED, MOST_DESCRIPTORS, Parents
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import (
@@ -31,7 +32,7 @@ _LOOKS = 50
 """After so many counts it is looked which runs are over."""
 
 
-def watch(control: socket.socket) -> ProcessTracker | None:
+def watch(control: socket.socket, parents: Parents) -> ProcessTracker | None:
     """Hear which sessions begin and end, until the program is gone; gives what it left.
 
     The first message holds the mark of all its commands. None when there was none.
@@ -40,15 +41,20 @@ def watch(control: socket.socket) -> ProcessTracker | None:
     usual, counted = tasks_of_the_system(), dict[int, ProcessTracker]()
     looks = 0
     while True:
-        readable = bool(select.select([control], [], [], COUNT_SECONDS if counted else None)[0])
+        ready = select.select([control, parents], [], [], COUNT_SECONDS if counted else None)[0]
         _count(counted, control)
-        if not readable:
+        if parents in ready:
+            parents.attend()
+        if not ready:
             looks += 1
             if tracker is not None and looks % _LOOKS == 0:
                 drop_ended(tracker, counted)
+        if control not in ready:
             continue
         try:
-            data = control.recv(MESSAGE)
+            data, descriptors, _, _ = socket.recv_fds(
+                control, MESSAGE, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
+            )
         except ConnectionResetError:
             continue
         except OSError:
@@ -58,6 +64,8 @@ def watch(control: socket.socket) -> ProcessTracker | None:
         message = cast("dict[str, Any]", json.loads(data))
         if tracker is None:
             tracker = ProcessTracker(mark=message["mark"])
+        elif descriptors:
+            parents.fork(control, socket.socket(fileno=descriptors[0]))
         else:
             _record(message, tracker, counted, usual)
 
@@ -71,7 +79,8 @@ def _record(
     """Add a session that began, or drop one that ended."""
     if message["since"]:
         group = ControlGroup(message["group"]) if message.get("group") else None
-        tracker.add(message["session"], message["since"], group)
+        parent = _parent(message)
+        tracker.add(message["session"], message["since"], group, parent)
         if message.get("limits"):
             counted[message["session"]] = _counted(message, usual, group)
     else:
@@ -80,10 +89,15 @@ def _record(
 
 
 def _counted(message: Mapping[str, Any], usual: int, group: ControlGroup | None) -> ProcessTracker:
-    """A run that may have only so much: found by its control group, or its first session and its mark."""
+    """A run that may have only so much: found by its control group, its parent, or session and mark."""
     tracker = ProcessTracker(message["limits"], mark=message["run"], usual=usual)
-    tracker.add(message["session"], message["since"], group)
+    tracker.add(message["session"], message["since"], group, _parent(message))
     return tracker
+
+
+def _parent(message: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The number of the run's parent, and when that started."""
+    return tuple(message["parent"]) if message.get("parent") else None
 
 
 def _count(counted: Mapping[int, ProcessTracker], control: socket.socket) -> None:
@@ -108,12 +122,15 @@ def drop_ended(whole: ProcessTracker, counted: dict[int, ProcessTracker]) -> Non
 def main() -> None:
     """Be this process; the control socket is the descriptor named last."""
     os.chdir("/")
-    for number in (signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
+    signals.keep_own()
+    signals.ignore(*IGNORED)
     control = socket.socket(fileno=int(sys.argv[-1]))
+    parents = Parents()
     with suppress(OSError):
         control.send(READY)
-    tracker = watch(control)
+    tracker = watch(control, parents)
     if tracker is not None:
         tracker.end(grace=GRACE)
+    parents.finish()
+    if tracker is not None:
         tracker.remove_groups()

@@ -12,6 +12,7 @@ from sam_tui.adapters.terminal.person_input.decoder import QUESTION
 from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.adapters.terminal.person_input.session_holder import Hold
 from sam_tui.adapters.terminal.processes.output import OutputHistory
+from sam_tui.adapters.terminal.pty.parented_shell import ParentedShell
 from sam_tui.adapters.terminal.pty.pty import Child, Pty
 from sam_tui.adapters.terminal.sandbox.supervised.processes import folder_of
 from sam_tui.adapters.terminal.sessions.activity import Activity, Watchers
@@ -45,7 +46,7 @@ class PtySession(Watchers):
     def __init__(
         self,
         origin: SessionOrigin,
-        process: Child | HeldProcess,
+        process: Child | ParentedShell | HeldProcess,
         integration: Integration,
         *,
         size: Size,

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sam_tui.adapters.terminal.confinement.processes import restrain
+from sam_tui.adapters.terminal.confinement.limits import restrain
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
 from sam_tui.adapters.terminal.holders.client import Holders, SessionOrigin
 from sam_tui.adapters.terminal.processes.environment import session_environment
+from sam_tui.adapters.terminal.pty.parented_shell import ParentedShell
 from sam_tui.adapters.terminal.pty.pty import Child, PtyLaunch, require_folder
 from sam_tui.adapters.terminal.sessions.pty_session import PtySession, side, start_folder
 from sam_tui.adapters.terminal.shell_integration.marks import Integration, integrate
@@ -141,7 +142,7 @@ class PtyTerminals:
             scratch = self._sandbox.scratch if prefix or ruleset is not None else None
             launch = self._launch(spec, integration, ruleset, scratch)
             launch = replace(launch, argv=(*prefix, *integration.argv))
-            child = Child(launch)
+            child = self._spawn(spec, launch)
             self._sandbox.tracking.report_group(child.pid, child.group)
             opened = PtySession(
                 _origin(spec, integration, self._sandbox.reached(spec.network)),
@@ -153,6 +154,15 @@ class PtyTerminals:
             integration.discard()
             raise
         return self._made(opened, ask)
+
+    def _spawn(self, spec: SessionSpec, launch: PtyLaunch) -> Child | ParentedShell:
+        """Start a shell; below a parent of its own if it is an agent's and no supervisor follows it."""
+        supervised = spec.confined and self._sandbox.confinement.kind == "live"
+        agent = spec.conversation is not None and sys.platform == "linux"
+        parent = self._sandbox.tracking.parent() if agent and not supervised else None
+        if parent is None:
+            return Child(launch)
+        return ParentedShell(launch, parent)
 
     async def _hold(self, spec: SessionSpec, holders: Holders) -> PtySession:
         """Start a session in a holder, so that it outlives this process."""

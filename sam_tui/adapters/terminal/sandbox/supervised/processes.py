@@ -11,12 +11,13 @@ from contextlib import suppress
 
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import Bound, memory_of
+from sam_tui.adapters.terminal.sandbox.kernel.subreaper import descendants
 from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 
 MARK = "SAM_TUI_RUN"
 """The variable that marks what a run starts, where no filter tells which sessions it begins."""
 _MARKED = f"{MARK}=".encode()
-_STATE, _GROUP, _SESSION, _FLAGS, STARTED = 0, 2, 3, 6, 19
+_STATE, _PARENT, _GROUP, _SESSION, _FLAGS, STARTED = 0, 1, 2, 3, 6, 19
 """Where these stand among the fields of ``stat_fields``."""
 _KERNEL_THREAD = 0x00200000
 _MOST_ROUNDS = 50
@@ -65,6 +66,20 @@ class ProcessTable:
                 marked.setdefault(mark, []).append(pid)
         return marked
 
+    def descendants(self, pid: int) -> list[int]:
+        """The children of a process, their children and so on."""
+        numbers = list(self._children.get(pid, ()))
+        for number in numbers:
+            numbers += self._children.get(number, ())
+        return numbers
+
+    @functools.cached_property
+    def _children(self) -> dict[int, list[int]]:
+        children: dict[int, list[int]] = {}
+        for pid, fields in self.fields.items():
+            children.setdefault(int(fields[_PARENT]), []).append(pid)
+        return children
+
     def members(self, session: int) -> dict[int, int]:
         """The living processes of a session: pid to process group."""
         pids = self.sessions.get(session, ())
@@ -80,7 +95,8 @@ class ProcessTracker:
     a run are known, and with them every process, whoever its parent is. Elsewhere the processes carry
     ``mark`` in their environment, which one can take off, or that and what follows a ``-``; with ``held``
     only those under a filter count. ``usual`` is how many threads the system had before the run. What is
-    in a control group of its belongs to it in any case, and the kernel counts that.
+    in a control group of its belongs to it in any case, and the kernel counts that; and so does what
+    descends from a parent of its that takes in orphans.
     """
 
     def __init__(
@@ -98,6 +114,7 @@ class ProcessTracker:
         self._held = filtered
         self._sessions: dict[int, int] = {}
         self._groups: dict[int, ControlGroup] = {}
+        self._parents: dict[int, tuple[int, int]] = {}
 
     @classmethod
     def joined(cls, parts: "Iterable[ProcessTracker]") -> "ProcessTracker":
@@ -108,14 +125,22 @@ class ProcessTracker:
                 whole._sessions[session] = max(since, whole._sessions.get(session, 0))
         return whole
 
-    def add(self, session: int, since: int = 0, group: ControlGroup | None = None) -> int:
+    def add(
+        self,
+        session: int,
+        since: int = 0,
+        group: ControlGroup | None = None,
+        parent: tuple[int, int] | None = None,
+    ) -> int:
         """The process of that number leads a session of this run; gives the time when it started.
 
         ``since`` is that time where the process may be gone already; 0 looks. All that is in ``group``
-        is of this run.
+        is of this run, and all that descends from ``parent``, a process and the time when that started.
         """
         if group is not None:
             self._groups[session] = group
+        if parent is not None:
+            self._parents[session] = parent
         fields = stat_fields(session) if session > 0 and not since else None
         since = since if fields is None else int(fields[STARTED])
         if since:
@@ -126,10 +151,25 @@ class ProcessTracker:
         """Nothing of that session is left."""
         self._sessions.pop(session, None)
         self._groups.pop(session, None)
+        self._parents.pop(session, None)
 
     def in_groups(self) -> set[int]:
         """The numbers of the processes in the control groups."""
         return set[int]().union(*(group.processes() for group in self._groups.values()))
+
+    def below_parents(self) -> set[int]:
+        """The numbers of the parents that take in orphans, and of what is below them now."""
+        parents = {pid for pid, _ in self._parents.values()}
+        return parents.union(*map(descendants, parents))
+
+    def _descendants(self, table: ProcessTable) -> set[int]:
+        """What descends from the parents; another process can have the number of one that ended."""
+        below = set[int]()
+        for pid, since in self._parents.values():
+            fields = table.fields.get(pid)
+            if fields is not None and int(fields[STARTED]) == since:
+                below.update(table.descendants(pid))
+        return below
 
     @property
     def limited(self) -> bool:
@@ -204,12 +244,13 @@ class ProcessTracker:
         self.end_groups()
         for _ in range(_MOST_ROUNDS):
             members = self._members(ProcessTable(hasty=True))
-            groups = {group for pid, _ in members if (group := self._group(pid)) > 1}
+            groups = {pid: self._group(pid) for pid, state in members if state not in b"ZX"}
             if not groups:
-                return
-            for group in groups:
+                break
+            for group in {group for group in groups.values() if group > 1}:
                 with suppress(OSError):
                     os.killpg(group, signal.SIGKILL)
+            send([pid for pid, group in groups.items() if group < 2], signal.SIGKILL)
             select.select([], [], [], _MOMENT)
         self.end()
 
@@ -237,6 +278,7 @@ class ProcessTracker:
         marked = set(table.marked.get(self._mark, ())) if self._mark else set[int]()
         inside = {pid for session in self._sessions for pid in table.sessions.get(session, ())}
         marked |= self.in_groups() & table.fields.keys()
+        marked |= self._descendants(table)
         for pid in (marked | inside) - {os.getpid()}:
             fields = table.fields[pid]
             if pid in marked or self._is_inside(pid, fields):

@@ -1,0 +1,193 @@
+"""A command whose parent is a small process of ours that takes in every process the command orphans."""
+
+import errno
+import json
+import os
+import select
+import signal
+import socket
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from sam_tui.adapters.terminal.processes.launch import Gated
+from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
+from sam_tui.adapters.terminal.sandbox.supervised.processes import STARTED
+
+_PATIENCE = 5.0
+"""Seconds in which a parent has to answer."""
+_SHORT = 0.5
+_KILLED = -signal.SIGKILL
+_SAY = b"{}"
+
+
+class Parent:
+    """A process that is the parent of one command after another (``sandbox/command_parent.py``)."""
+
+    def __init__(self, control: socket.socket, pid: int) -> None:
+        self.control = control
+        self.process: ParentedProcess | None = None
+        """The newest that it started."""
+        fields = stat_fields(pid)
+        self.identity = (pid, 0 if fields is None else int(fields[STARTED]))
+        """Its number and when it started."""
+
+    @classmethod
+    def fork(cls, server: socket.socket) -> "Parent":
+        """A new one, forked from the process behind ``server``. Raises OSError."""
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                socket.send_fds(server, [_SAY], [theirs.fileno()])
+            return cls(control, _answer(control)["parent"])
+        except BaseException:
+            control.close()
+            raise
+
+    @property
+    def free(self) -> bool:
+        """Whether it can take a command."""
+        return not self.closed and (self.process is None or self.process.idle)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended, or is to end with all that is below it."""
+        waits = self.control.fileno() >= 0 and (self.process is None or self.process.idle)
+        if waits and select.select([self.control], [], [], 0)[0]:
+            self.control.close()  # it says nothing while it waits
+        return self.control.fileno() < 0
+
+    def start(self, entry: int | None, gated: Gated, gate: int, control: int) -> "ParentedProcess":
+        """Start a command behind its gate, of which ``control`` is the other end.
+
+        ``entry`` is the way into its sandbox. Raises OSError; it is of no use after that.
+        """
+        launch = gated.launch
+        errors = launch.output if launch.errors is None else launch.errors
+        numbers = launch.passed if launch.stdin is None else (*launch.passed, launch.stdin)
+        program = ParentedProgram(
+            tuple(gated.words),
+            gated.executable,
+            launch.cwd,
+            dict(launch.environment),
+            numbers=numbers,
+        )
+        process = self.become(program, (gate, launch.output, errors), entry)
+        os.write(control, gated.before)
+        return process
+
+    def become(
+        self, program: "ParentedProgram", streams: tuple[int, int, int], entry: int | None
+    ) -> "ParentedProcess":
+        """Start a program as the leader of a session. Raises OSError; it is of no use after that."""
+        described = {**asdict(program), "confined": entry is not None}
+        # In a file: a command line may be longer than a message.
+        with open(os.memfd_create("command", os.MFD_CLOEXEC), "wb") as file:
+            file.write(json.dumps(described).encode())
+            file.flush()
+            file.seek(0)
+            entries = () if entry is None else (entry,)
+            handed = [file.fileno(), *streams, *entries, *program.numbers]
+            socket.send_fds(self.control, [_SAY], handed)
+        self.process = ParentedProcess(self, _answer(self.control)["pid"])
+        return self.process
+
+
+@dataclass(frozen=True, slots=True)
+class ParentedProgram:
+    """What a parent starts: see ``sandbox/command_parent.py``."""
+
+    words: tuple[str, ...]
+    executable: str
+    cwd: str
+    environment: dict[str, str]
+    numbers: tuple[int, ...] = ()
+    terminal: bool = False
+    group: str = ""
+
+
+class ParentedProcess:
+    """What ``subprocess.Popen`` is for a child: number, end and return code."""
+
+    def __init__(self, parent: Parent, pid: int) -> None:
+        self.pid = pid
+        self.parent = parent
+        self.returncode: int | None = None
+        self.released = False
+        """Whether its run is over."""
+        self._code: int | None = None
+        self._idle = False
+
+    def poll(self) -> int | None:
+        """The return code once it has ended. From then on it can be reaped: its number names it no more."""
+        if self.returncode is None and (code := self.code()) is not None:
+            self.returncode = code
+            self._say({"reap": True})
+        return self.returncode
+
+    def code(self) -> int | None:
+        """The return code once it has ended; it stays unreaped."""
+        self._hear()
+        if self._code is None and not self._lives():
+            self._hear(_SHORT)
+            if self._code is None and self._attached:
+                with suppress(OSError):
+                    os.kill(self.parent.identity[0], signal.SIGCONT)  # the command stopped it
+                self._hear(_PATIENCE)
+            if self._code is None:
+                self._code = _KILLED  # with its parent, which the command killed
+        return self._code
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left below its parent, which can take another command."""
+        self._hear()
+        return self._idle
+
+    def release(self) -> None:
+        """Have the parent end all that is left below it."""
+        self.released = True
+        self._say({"over": True})
+
+    @property
+    def _attached(self) -> bool:
+        """Whether its parent is there, and for no other."""
+        return not self._idle and self.parent.control.fileno() >= 0
+
+    def _lives(self) -> bool:
+        fields = stat_fields(self.pid)
+        return fields is not None and fields[0] not in b"ZX"
+
+    def _say(self, message: dict[str, bool]) -> None:
+        if self._attached:
+            with suppress(OSError):
+                self.parent.control.send(json.dumps(message).encode())
+
+    def _hear(self, patience: float = 0.0) -> None:
+        """Take in what the parent has said by now; wait for the first message."""
+        while self._attached and select.select([self.parent.control], [], [], patience)[0]:
+            patience = 0.0
+            try:
+                message = _message(self.parent.control.recv(MESSAGE))
+            except OSError:
+                self.parent.control.close()
+                return
+            self._code = message.get("code", self._code)
+            self._idle = bool(message.get("idle"))
+
+
+def _answer(control: socket.socket) -> dict[str, Any]:
+    """The answer of a parent to what was asked. Raises OSError."""
+    control.settimeout(_PATIENCE)
+    answer = _message(control.recv(MESSAGE))
+    control.settimeout(None)
+    if "errno" in answer:
+        raise OSError(answer["errno"], os.strerror(answer["errno"]))
+    return answer
+
+
+def _message(data: bytes) -> dict[str, Any]:
+    if not data:
+        raise ConnectionResetError(errno.ECONNRESET, "the parent ended")
+    return cast("dict[str, Any]", json.loads(data))

@@ -1,0 +1,64 @@
+"""An agent's shell on a pseudo-terminal of this program, below a parent that takes in what it orphans."""
+
+import os
+import termios
+
+from sam_tui.adapters.terminal.person_input.session_holder import Hold
+from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProgram
+from sam_tui.adapters.terminal.pty.pty import PtyLaunch, require_folder
+from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
+from sam_tui.core.errors import ToolError
+
+
+class ParentedShell:
+    """The ``Process`` of a ``Pty``: it ends with all its descendants, also when this program is killed."""
+
+    def __init__(self, launch: PtyLaunch, parent: Parent) -> None:
+        """Start it; raises ``ToolError`` when the folder or the program is missing."""
+        require_folder(launch.cwd)
+        self.group = ControlGroup.create(launch.processes) if launch.processes else None
+        """What counts its processes."""
+        self.fd, terminal = os.openpty()
+        self.resize(launch.columns, launch.rows)
+        group = "" if self.group is None else self.group.path
+        program = ParentedProgram(
+            launch.argv,
+            launch.argv[0],
+            launch.cwd,
+            launch.environment,
+            terminal=True,
+            group=group,
+        )
+        try:
+            self._process = parent.become(program, (terminal, terminal, terminal), launch.ruleset)
+        except OSError as error:
+            os.close(self.fd)
+            self._end_group()
+            parent.control.close()
+            raise ToolError(f"The shell could not be started: {error.strerror or error}") from error
+        finally:
+            os.close(terminal)
+        self.pid = self._process.pid
+
+    def on_output(self, data: bytes) -> None:
+        """Nobody else has to know."""
+
+    def hold(self, hold: Hold) -> None:
+        """Nobody else has to know."""
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give its terminal another size."""
+        termios.tcsetwinsize(self.fd, (rows, columns))
+
+    def reap(self) -> int | None:
+        """End what is left below its parent; returns its exit code, or None if it is unknown."""
+        code = self._process.poll()
+        os.close(self.fd)
+        self._end_group()
+        self._process.release()
+        return code if code is None or code >= 0 else 128 - code
+
+    def _end_group(self) -> None:
+        if self.group is not None:
+            self.group.end()
+            self.group.remove()
