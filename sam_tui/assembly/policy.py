@@ -125,6 +125,10 @@ def make_servers(
         from sam_tui.adapters.web import GuardedWeb
         from sam_tui.settings.keys import PrivateTexts
 
+        def mask(text: str) -> str:
+            masked = parts.shield.mask(text)
+            return masked.text if masked.count else text
+
         workspace = parts.workspace
         admission = Admission(
             parts.guard,
@@ -149,6 +153,7 @@ def make_servers(
             admission.confines,
             parts.clock.monotonic,
             Logins(logins, options.browse, parts.shield.learn, PrivateTexts()),
+            mask,
         )
 
     return GuardedServers(

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -42,6 +42,28 @@ class RawTool:
     about: str
     schema: Mapping[str, Any]
     fault: str = ""
+
+
+def without_secrets(tools: Sequence[RawTool], mask: Callable[[str], str]) -> list[RawTool]:
+    """The tools with secrets masked in their descriptions; a fault for one whose name contains a secret."""
+    masked: list[RawTool] = []
+    for tool in tools:
+        name = mask(tool.name)
+        fault = mask(tool.fault) if name == tool.name else "its name contains a secret"
+        masked.append(RawTool(name, mask(tool.about), _masked(tool.schema, mask), fault))
+    return masked
+
+
+def _masked(value: Any, mask: Callable[[str], str]) -> Any:
+    """A part of a schema in which every text was masked."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, list):
+        return [_masked(entry, mask) for entry in cast("list[Any]", value)]
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, Any]", value).items()
+        return {mask(key): _masked(entry, mask) for key, entry in entries}
+    return value
 
 
 @dataclass(frozen=True, slots=True)
