@@ -895,6 +895,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "settings:screen": Requirement("A screen made from the table shows every setting with its origin and changes it; what is wrong with a value is said there.", "issue 17.8"),
     "settings:schema": Requirement("The JSON schema takes exactly what the program takes.", "issue 17.8"),
     "shield:assignments": Requirement("What is assigned to a telling name and looks random is masked.", "issue 4.10"),
+    "shield:cut": Requirement("Where a text was cut within a known secret, the beginning that is left of it is masked as well: in results, summaries and questions.", "issue 12.2"),
     "shield:env-files": Requirement("The values of the workspace's env files are masked everywhere, those of changed files as well.", "docs/guard.md"),
     "shield:environment": Requirement("Env files and environments give their secrets and not their settings.", "issue 4.10"),
     "shield:false-positives": Requirement("Hashes, ids, lock files, images and code are left alone.", "issue 4.10"),

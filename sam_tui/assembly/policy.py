@@ -1,13 +1,13 @@
 """The guard of a runtime, and the MCP servers that it admits, from files and options."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sam_tui.adapters.mcp_client.servers.guarded_servers import GuardedServers
 from sam_tui.adapters.mcp_client.servers.server_files import ServerFiles
 from sam_tui.adapters.policy import FileLedger, Layers, make_policy, renewed
-from sam_tui.adapters.policy.tool_settings import PackageSources
 from sam_tui.adapters.shell import BashParser
 from sam_tui.assembly.models import Providers
 from sam_tui.core.authorization.grants.grants import Grants
@@ -47,12 +47,15 @@ def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
     ledger = FileLedger(folders.data_dir)
     parts.at_close(ledger.close)
     asks = options.attended or options.responder is not None
-    sources = PackageSources(lambda: parts.commands, parts.workspace.root, folders.home)
+
+    async def sources() -> Sequence[str]:
+        return await parts.package_sources.hosts()
+
     terms = GuardTerms(
         layers.seconds or TIMED_SECONDS,
         configuration.sandbox_terms.network or DEFAULT_NETWORK,
         options.rehearse,
-        sources.hosts if asks else no_sources,
+        sources if asks else no_sources,
         parts.decisions,
         layers.saved,
         parts.shield,
@@ -122,6 +125,10 @@ def make_servers(
         from sam_tui.adapters.web import GuardedWeb
         from sam_tui.settings.keys import PrivateTexts
 
+        def mask(text: str) -> str:
+            masked = parts.shield.mask(text)
+            return masked.text if masked.count else text
+
         workspace = parts.workspace
         admission = Admission(
             parts.guard,
@@ -146,6 +153,7 @@ def make_servers(
             admission.confines,
             parts.clock.monotonic,
             Logins(logins, options.browse, parts.shield.learn, PrivateTexts()),
+            mask,
         )
 
     return GuardedServers(

@@ -11,6 +11,7 @@ from sam_tui.core.events import Noticed
 if TYPE_CHECKING:
     from sam_tui.adapters.pictures.rasters import DecodedPictures
     from sam_tui.adapters.policy.readable_paths import NamedReads
+    from sam_tui.adapters.policy.tool_settings import PackageSources
     from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
     from sam_tui.adapters.terminal.commands.background import PortedCommands
     from sam_tui.adapters.terminal.commands.piped import PipedCommands
@@ -49,6 +50,7 @@ class Processes(Stores):
         sandbox.pass_variables(plan.passed, self._warn)
         sandbox.open_reads(self._reads)
         sandbox.limit(plan.limits)
+        self.package_sources.note()
         return self.closed(sandbox, sandbox.close)
 
     def _reads(self) -> "ReadTerms":
@@ -67,6 +69,15 @@ class Processes(Stores):
         from sam_tui.adapters.policy.readable_paths import NamedReads
 
         return NamedReads(self.configuration.folders.home, self.workspace.roots)
+
+    @property
+    @once
+    def package_sources(self) -> "PackageSources":
+        """What the person's own tools are configured to use."""
+        from sam_tui.adapters.policy.tool_settings import PackageSources
+
+        home = self.configuration.folders.home
+        return PackageSources(lambda: self.commands, self.workspace.roots, home)
 
     def _warn(self, text: str) -> None:
         self.publish(Noticed(None, "warning", text))

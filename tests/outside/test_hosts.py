@@ -138,12 +138,9 @@ async def test_what_the_persons_tools_are_configured_to_use_is_one_scope(
 @watched
 @pytest.mark.requirement("outside:hosts-sources")
 @pytest.mark.parametrize("trusted", [True, False])
-async def test_a_tool_on_the_search_path_that_the_agent_wrote_is_held_like_its_commands(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch, trusted: bool
+async def test_a_tool_on_the_search_path_is_held_like_a_command(
+    harness: Harness, trusted: bool
 ) -> None:
-    programs = harness.folder / "ws/.venv/bin"
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(harness.folder / "ws/lib"))
     for name in (".npmrc", ".netrc"):
         (harness.folder / "home" / name).write_text(f"registry=https://{name[1:]}.asked.test/\n")
     if trusted:
@@ -153,19 +150,45 @@ async def test_a_tool_on_the_search_path_that_the_agent_wrote_is_held_like_its_c
     files = f"{out}/made {home}/.profile {harness.folder}/ws/made"
     tool = f"#!/bin/sh\nfor f in {files}; do echo x > $f; done\n"
     tool += f"cat {home}/.netrc {home}/.npmrc\n"
-    (harness.folder / "tool").write_text(tool)
-    await harness.run(
-        f"mkdir -p .venv/bin lib; printf '%s' '{tool}' > .venv/bin/npm; chmod +x .venv/bin/npm;"
-        f' cp .venv/bin/npm .venv/bin/pip; echo \'open("{out}/imported", "w")\' > lib/sitecustomize.py'
-    )
-    assert harness.asked == []
+    for name in ("npm", "pip"):
+        (harness.folder / "bin" / name).write_text(tool)
     await harness.run(line("npmrc.asked.test", 443))
     offered = {choice.id: choice.targets for choice in harness.asked[0].choices}
-    assert "npmrc.asked.test" in offered["session-sources"]
-    assert "netrc.asked.test" not in offered["session-sources"]
+    assert offered["session-sources"] == ("npmrc.asked.test",)
     assert sorted(path.name for path in out.iterdir()) == ["victim"]
     assert not (home / ".profile").exists()
     assert not (harness.folder / "ws/made").exists()
+
+
+@watched
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+@pytest.mark.requirement("outside:hosts-sources")
+async def test_no_source_is_one_that_the_agent_named(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, settings = harness.folder / "ws", harness.folder / "ws/own.conf"
+    monkeypatch.setenv("PATH", f"{workspace}/.venv/bin:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", f"{workspace}/lib")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
+    pip = f'#!/bin/sh\ncat "$PIP_CONFIG_FILE"; {INTERPRETER} -c 1\n'
+    (harness.folder / "bin/pip").write_text(pip)
+    (harness.folder / "home/.npmrc").write_text("registry=https://npmrc.asked.test/\n")
+    (workspace / ".git/objects").mkdir(parents=True)
+    (workspace / ".git/refs").mkdir()
+    (workspace / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (workspace / ".git/config").write_text('[remote "o"]\n\turl = https://o.asked.test/x\n')
+    harness.open()
+    await harness.run(
+        "mkdir -p .venv/bin lib; git remote add p https://a.evil.test/x"
+        "; echo index-url https://b.evil.test/ > own.conf"
+        "; echo 'print(\"index-url https://c.evil.test/\")' > lib/sitecustomize.py"
+        "; echo 'echo https://d.evil.test/' > .venv/bin/npm; chmod +x .venv/bin/npm"
+    )
+    assert "a.evil.test" in (workspace / ".git/config").read_text()
+    assert harness.asked == []
+    await harness.run(line("o.asked.test", 443))
+    offered = {choice.id: choice.targets for choice in harness.asked[0].choices}
+    assert offered["session-sources"] == ("o.asked.test", "npmrc.asked.test")
 
 
 @watched

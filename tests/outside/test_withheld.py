@@ -47,3 +47,24 @@ async def test_what_a_failed_command_in_a_terminal_may_have_wanted_is_told_once(
     done = await harness.run('test -n "$CLOUD_TOKEN$OTHER_TOKEN"')
     assert "CLOUD_TOKEN, OTHER_TOKEN" in done.finished.text
     assert notices(harness) == []
+
+
+@pytest.mark.requirement("shield:cut")
+async def test_no_result_shows_what_a_cut_leaves_of_a_secret_behind_its_placeholder(
+    harness: Harness,
+) -> None:
+    token = "Kq7Vx2Lm9Rt4Wb8NzP3d"
+    harness.open()
+    placeholder = harness.runtime.executor.shield.mask(f"API_TOKEN={token}").text.partition("=")[2]
+    long = "-" * (200 - 18) + placeholder
+    for name, arguments in {
+        "file_operations.grep_search": {"query": long},
+        "file_operations.file_search": {"query": long},
+        "file_operations.list_usages": {"symbolName": long[182 - 82 :]},
+        "terminal_operations.run_command": {"command": f"echo {long[182 - 37 :]}"},
+        "build_and_version_control.run_task": {"label": long[182 - 44 :]},
+    }.items():
+        executed = await harness.call(name, **arguments)
+        shown = repr((executed.finished.text, executed.finished.summary, harness.events.drain()))
+        assert "<secret:API_TOKEN:" in shown, name
+        assert token[:4] not in shown, name

@@ -338,6 +338,7 @@ def hostile() -> None:
         "n" * 90: "A long name.",
         "two words": "Spaces.",
     }
+    about[f"name {os.environ.get('TOKEN')}"] = about["keys"] = f"With {os.environ.get('TOKEN')}."
     TOOLS.update({n: {"description": a, "inputSchema": TEXT} for n, a in about.items()})
     schemas: dict[str, dict[str, Any]] = {
         "argument": {"properties": {"a\u202eb": {"type": "string"}}},

@@ -113,10 +113,19 @@ async def test_a_storm_of_changed_lists_is_asked_for_once_at_the_next_message(ho
 
 @pytest.mark.requirement("servers:hostile-list")
 async def test_a_hostile_list_of_tools_reaches_the_model_short_and_harmless(house: House) -> None:
-    house.user(bad=raw("hostile"))
+    token = "q7Zx" * 5
+    house.user(bad=raw("hostile", env={"TOKEN": token}))
     async with house.open() as sam:
         names = await sam.arrive()
         told = sam.runtime.registry.schemas_json
+        assert sam.schema("mcp__bad__keys")["description"].startswith("With <secret:TOKEN:")
+        assert "its name contains a secret" in "\n".join(sam.reports["bad"].left_out)
+        files = (house.folder / "data").glob("mcp-tools/*")
+        assert token not in "".join([
+            told,
+            repr(sam.reports),
+            *(f.read_text("utf-8") for f in files),
+        ])
         assert all(len(name) <= 64 and name.replace("_", "").isalnum() for name in names)
         assert "mcp__bad__two_words" in names
         assert len(sam.schema("mcp__bad__long")["description"]) < 2100

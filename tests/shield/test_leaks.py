@@ -180,3 +180,17 @@ def test_data_is_masked_by_the_names_of_its_entries() -> None:
     assert PASSWORD not in masked
     assert TOKEN not in masked
     assert '"name": "x"' in masked
+
+
+@pytest.mark.requirement("shield:cut")
+@pytest.mark.parametrize("spelling", ["plain", "hex", "base64"])
+def test_a_known_value_is_masked_where_the_text_was_cut_within_it(spelling: str) -> None:
+    shield, whole = Shield({"APP_SECRET": KNOWN, "WORD": "developments"}), SPELLINGS[spelling]
+    for size in range(4, len(whole) - 8):
+        text = f"1: x{whole[:size]}…\n2: deve…"
+        masked = shield.mask(text)
+        assert whole[:size] not in masked.text
+        assert "2: deve…" in masked.text
+        assert shield.unmask(masked.text) == text
+    assert shield.mask(f"{whole[:3]}…").text == f"{whole[:3]}…"
+    assert shield.mask(f"{whole[:9]} …").text == f"{whole[:9]} …"

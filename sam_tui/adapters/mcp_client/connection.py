@@ -364,6 +364,7 @@ class Connection:
     def _take(self, tools: Sequence[RawTool]) -> None:
         """Take a list of tools; the fitted tools are replaced only if the list differs."""
         self._stale, self.tools_known = False, True
+        tools = self._around.masked(tools)
         tools_fitted = fitted(self.name, tools)
         if tools_fitted != self.fitted:
             self.fitted = tools_fitted

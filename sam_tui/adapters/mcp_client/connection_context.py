@@ -4,14 +4,14 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Protocol
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.tool_descriptions import RememberedTools
+from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, RememberedTools, without_secrets
 from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
@@ -128,6 +128,7 @@ class ServerSurroundings:
     ``ask`` puts a question to the person; None where nobody answers. ``sample`` has the model answer a
     server, and raises ``SamError`` where it may not; None where no server is offered that. ``believes``
     says whether the file that names a server is still trusted, ``confines`` whether programs are held now.
+    ``mask`` masks the secrets in a text and changes nothing else.
     """
 
     remembered: RememberedTools
@@ -142,3 +143,8 @@ class ServerSurroundings:
     confines: Callable[[], bool]
     monotonic: Callable[[], float]
     logins: Logins
+    mask: Callable[[str], str]
+
+    def masked(self, tools: Sequence[RawTool]) -> list[RawTool]:
+        """The tools that a server lists, without secrets."""
+        return without_secrets(tools, self.mask)

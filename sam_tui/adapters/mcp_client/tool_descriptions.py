@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
@@ -47,6 +47,30 @@ class RawTool:
     fault: str = ""
     hints: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """The server's own annotations of it."""
+
+
+def without_secrets(tools: Sequence[RawTool], mask: Callable[[str], str]) -> list[RawTool]:
+    """The tools with secrets masked in their descriptions; a fault for one whose name contains a secret."""
+    masked: list[RawTool] = []
+    for tool in tools:
+        name = mask(tool.name)
+        fault = mask(tool.fault) if name == tool.name else "its name contains a secret"
+        masked.append(
+            RawTool(name, mask(tool.about), _masked(tool.schema, mask), fault, tool.hints)
+        )
+    return masked
+
+
+def _masked(value: Any, mask: Callable[[str], str]) -> Any:
+    """A part of a schema in which every text was masked."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, list):
+        return [_masked(entry, mask) for entry in cast("list[Any]", value)]
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, Any]", value).items()
+        return {mask(key): _masked(entry, mask) for key, entry in entries}
+    return value
 
 
 @dataclass(frozen=True, slots=True)

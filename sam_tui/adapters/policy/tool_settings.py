@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from sam_tui.core.authorization.network.hosts import HostEntry, address_of, host_of_text
+from sam_tui.core.authorization.paths import git_config
 from sam_tui.core.errors import ToolError
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 from sam_tui.core.ports.processes.terminals import CommandRequest
@@ -18,20 +19,17 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 _MOST = 12
-_REMOTES = "git config --get-regexp '^remote[.].*[.](push)?url$'"
-"""Of the workspace, which may belong to anybody."""
 _INDEXES = (
     "pip config list | grep -E 'index-url|find-links'; pip install --help | grep -oE 'default http[^)]*'",
     "uv pip install --help | grep -oE 'by default: <http[^>]*'",
     "npm config get registry; npm config list | grep -E '^ *@.*:registry'",
-    "grep -hE '^ *(index|registry|replace-with)' ~/.cargo/config.toml ~/.cargo/config;"
-    " cat ~/.cargo/registry/index/*/config.json ~/.cargo/registry/index/*/.cache/config.json",
 )
-"""What names the indexes of pip, uv, npm and cargo; run where the person's settings alone count."""
-_NPM_SETTINGS = ".npmrc"
-"""Of the person's home: no command reads it, for it holds tokens; lines that name a registry are read."""
+"""What names the indexes of pip, uv and npm; run where the person's settings alone count."""
+_SETTINGS = (".npmrc", ".cargo/config.toml", ".cargo/config")
+"""Of npm and cargo in the person's home, of which lines that name a registry are read."""
+_CARGO_INDEXES = ".cargo/registry/index"
 _LARGEST_SETTINGS = 64 * 1024
-_REGISTRY = re.compile(r"\s*(?:@[^:\s]+:)?registry\s*=")
+_REGISTRY = re.compile(r"\s*(?:(?:@[^:\s]+:)?registry|index|replace-with)\s*=")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"<>)]+", re.IGNORECASE)
 _SCP = re.compile(r"(?:^|\s)[\w.-]+@([\w.-]+):(?!//)\S", re.MULTILINE)
 
@@ -55,18 +53,29 @@ _PROXY_LINE = re.compile(
 
 
 class PackageSources:
-    """Looks once, when the first host is asked for.
+    """Reads files before anything runs that the agent started, and asks the tools for the first question.
 
-    A search path, or a variable of an interpreter, can lead into the workspace, to a program that the
-    agent wrote. So every line is held like a command: it writes nothing, reaches nobody, reads no secret.
+    A search path, or a variable of an interpreter, can lead into the ``workspace`` (its real folders), to a
+    program or settings that the agent wrote: the tools get none that does. Every line is held like a
+    command: it writes nothing, reaches nobody, reads no secret.
     """
 
-    def __init__(self, commands: "Callable[[], Commands]", workspace: str, home: str) -> None:
+    def __init__(
+        self, commands: "Callable[[], Commands]", workspace: Sequence[str], home: str
+    ) -> None:
         self._commands = commands
-        self._workspace = workspace
-        self._home = home
+        self._workspace = tuple(workspace)
+        self._home = "" if _within(home, self._workspace) else home
         self._lock = asyncio.Lock()
+        self._written = ""
         self._hosts: tuple[str, ...] | None = None
+
+    def note(self) -> None:
+        """Read the remotes of the workspace and the settings of the home folder as they are now."""
+        texts = [remote for root in self._workspace for remote in git_config.remotes(root)]
+        if self._home:
+            texts += _registries(self._home)
+        self._written = "\n".join(texts)
 
     async def hosts(self) -> tuple[str, ...]:
         """The hosts, remotes first; empty where nothing is configured."""
@@ -78,22 +87,24 @@ class PackageSources:
     async def _look(self) -> tuple[str, ...]:
         if self._commands().confinement.kind == "none":
             return ()  # nothing holds here, and every command is asked for
-        printed = [self._print(_REMOTES, self._workspace)]
-        if self._home:
-            printed += [self._print(line, self._home) for line in _INDEXES]
-        settings = await asyncio.to_thread(_registries, os.path.join(self._home, _NPM_SETTINGS))
-        return hosts_in("\n".join((*await asyncio.gather(*printed), settings)))[:_MOST]
+        lines = _INDEXES if self._home else ()
+        printed = await asyncio.gather(*map(self._print, lines))
+        return hosts_in("\n".join((self._written, *printed)))[:_MOST]
 
-    async def _print(self, line: str, folder: str) -> str:
+    async def _print(self, line: str) -> str:
         request = CommandRequest(
             f"{{ {line}; }} 2>/dev/null",
-            folder,
+            self._home,
             True,
             (),
             _SECONDS,
             _nobody,
             network="off",
-            variables={"HOME": self._home, "npm_config_userconfig": os.devnull},
+            variables={
+                **without_folders(os.environ, self._workspace),
+                "HOME": self._home,
+                "npm_config_userconfig": os.devnull,
+            },
         )
         try:
             return (await self._commands().run(request)).output
@@ -101,18 +112,43 @@ class PackageSources:
             return ""
 
 
-def _registries(path: str) -> str:
-    """The lines of npm's settings that name a registry; empty without such a file."""
+def without_folders(environ: Mapping[str, str], folders: Sequence[str]) -> dict[str, str]:
+    """The variables that name something in these real folders, without it: parts of lists of paths go, any
+    other value becomes empty."""
+    changed: dict[str, str] = {}
+    for name, value in environ.items():
+        parts = value.split(os.pathsep)
+        others = [part for part in parts if not _within(part, folders)]
+        rest = os.pathsep.join(others)
+        if any(folder in rest for folder in folders):
+            rest = ""
+        if rest != value:
+            changed[name] = rest
+    return changed
+
+
+def _within(path: str, folders: Sequence[str]) -> bool:
+    real = os.path.realpath(path) if os.path.isabs(path) else ""
+    return any(real == folder or real.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def _registries(home: str) -> Iterator[str]:
+    """Lines of settings that name a registry, and what cargo has stored of the registries it used."""
+    for name in _SETTINGS:
+        lines = _text(os.path.join(home, name)).splitlines()
+        yield from filter(_REGISTRY.match, lines)
+    folder = os.path.join(home, _CARGO_INDEXES)
+    with suppress(OSError):
+        for index in sorted(os.listdir(folder))[:_MOST]:
+            for name in ("config.json", ".cache/config.json"):
+                yield _text(os.path.join(folder, index, name))
+
+
+def _text(path: str) -> str:
     try:
-        with open(path, "rb", opener=_unwaiting) as file:
-            text = file.read(_LARGEST_SETTINGS).decode("utf-8", "replace")
-    except OSError:
+        return read_bounded(path, most=_LARGEST_SETTINGS).decode("utf-8", "replace")
+    except UnusableFile:
         return ""
-    return "\n".join(line for line in text.splitlines() if _REGISTRY.match(line))
-
-
-def _unwaiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def hosts_in(text: str) -> tuple[str, ...]:
@@ -165,11 +201,8 @@ def proxies_of(
 
 def _written(paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
-        with suppress(UnusableFile):
-            text = read_bounded(path, most=_LARGEST_SETTINGS).decode("utf-8", "replace")
-            yield from (
-                match[1] for line in text.splitlines() if (match := _PROXY_LINE.match(line))
-            )
+        lines = _text(path).splitlines()
+        yield from (match[1] for line in lines if (match := _PROXY_LINE.match(line)))
 
 
 def _where(value: str) -> Iterator[tuple[str, int]]:

@@ -129,8 +129,15 @@ class GuardedServers:
         """A report without secrets: a server may print whatever it was given."""
         redact = self._shield.redact
         target, error, log = redact(report.target), redact(report.error), redact(report.log)
-        instructions = redact(report.instructions)
-        return replace(report, target=target, error=error, log=log, instructions=instructions)
+        instructions, left_out = redact(report.instructions), tuple(map(redact, report.left_out))
+        return replace(
+            report,
+            target=target,
+            error=error,
+            log=log,
+            instructions=instructions,
+            left_out=left_out,
+        )
 
     def _tell(self, conversation: ConversationId) -> None:
         """Say of each server that cannot be used why that is, once."""

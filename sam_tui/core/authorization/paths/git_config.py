@@ -63,6 +63,7 @@ _STRATEGIES = ("ort", "recursive", "resolve", "octopus", "ours", "subtree")
 _URL = re.compile(r"remote\..*\.url", re.DOTALL)
 _BRANCH = re.compile(r"(branch\..*\.)(?:remote|pushremote)", re.DOTALL)
 _REMOTE = re.compile(r"\.|[\w][\w./-]*")
+_ADDRESS = re.compile(r"remote\..*\.(?:push)?url", re.DOTALL)
 _LEADING = re.compile(f"{_URL.pattern}|{_BRANCH.pattern}", re.DOTALL)
 _WORKTREE = "core.worktree"
 _ESCAPES = {"\n": "", '"': '"', "\\": "\\", "n": "\n", "t": "\t", "b": "\b"}
@@ -161,6 +162,25 @@ def _config_elsewhere(root: str) -> str:
     folder = _small(f"{root}/.git").removeprefix("gitdir:").strip()
     folder = os.path.join(root, folder)
     return os.path.join(folder, _small(f"{folder}/commondir").strip(), "config")
+
+
+def remotes(root: str) -> tuple[str, ...]:
+    """The addresses of the remotes of the repository that the real path ``root`` belongs to.
+
+    Like git, it reads no repository above that belongs to somebody else.
+    """
+    folder = root
+    while not os.path.lexists(f"{folder}/.git") and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    config = f"{folder}/.git/config"
+    if os.path.isfile(f"{folder}/.git"):  # a linked work tree or a submodule
+        config = _config_elsewhere(folder)
+    try:
+        if os.stat(config).st_uid not in (os.geteuid(), os.stat(root).st_uid):
+            return ()
+        return tuple(value for key, value in entries(_small(config)) if _ADDRESS.fullmatch(key))
+    except (OSError, ValueError):
+        return ()
 
 
 @lru_cache(16)
