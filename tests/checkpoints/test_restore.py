@@ -198,6 +198,7 @@ async def test_the_store_is_bounded_and_what_is_too_large_is_named(kept: Any):
 _ENDLESS = """#!/bin/sh
 PATH={path}
 echo "$*" >> {log}
+case "$*" in *--ignored*) [ ! -e {log}.unread ] || exit 1;; esac
 case "$*" in *--deleted*) grep -q kept {excluded} || exec sleep 1000;; esac
 exec {git} "$@"
 """
@@ -237,6 +238,15 @@ async def test_a_huge_folder_is_refused_soon_and_then_at_once_and_ignored_parts_
     assert len(log.read_text().splitlines()) == 4, "a person who asks has it looked at again"
 
     kept.write(".gitignore", "/kept/\n")
+    unread = Path(f"{log}.unread")
+    unread.touch()
+    kept.checkpoints.close()
+    kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
+    with pytest.raises(CheckpointError, match="over 40 files"):
+        await change()
+    looks = [line for line in log.read_text().splitlines()[4:] if "--deleted" in line]
+    assert len(looks) == 1, "where git does not say what is ignored, it does not look again"
+    unread.unlink()
     kept.checkpoints.close()
     kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
     await change()
@@ -367,3 +377,17 @@ async def test_what_no_checkpoint_holds_is_not_deleted_by_going_back(kept: Any):
     plan = await kept.back(number)
     assert [change.path for change in plan.changes] == ["new"]
     assert kept.tree().keys() == {"large"}
+
+
+@pytest.mark.requirement("checkpoints:restore")
+async def test_a_restore_is_a_checkpoint_of_its_own_and_did_nothing_that_cannot_be_undone(kept: Any):
+    async with kept.calling(ConversationId("own"), "op: a message was sent") as number:
+        kept.write("a", "1")
+    plan = await kept.checkpoints.plan(number, {"own"})
+    redo = await kept.checkpoints.restore(plan, plan.safe)
+    assert plan.beyond == ("op: a message was sent",)
+    assert (await kept.checkpoints.plan(redo, {"own"})).beyond == ()
+    made_by = {entry.id: entry.made_by for entry in await kept.checkpoints.checkpoints()}
+    assert (made_by[redo].operation, made_by[redo].call[:7]) == ("rewind", "rewind_")
+    assert made_by[redo].summary == f"back to checkpoint {number}"
+    assert made_by[number].call == "call-1"

@@ -22,6 +22,7 @@ async def test_a_small_context_is_never_exceeded_and_what_left_is_archived(kit: 
     model = RawModel(*rounds(12), [TextDelta("done")])  # pyright: ignore[reportArgumentType]
     model.context_tokens = 4096
     talk = open_talk(kit, model)
+    talk.reminder.says = lambda _: "late" if len(kit.journal.lines) > 18 else "early"
     assert (await talk.session.run("go on and on")).answer == "done"
     assert all(total(seen) < 4096 for seen in model.seen)
     shortened = [e for e in kit.events.drain() if isinstance(e, HistoryShortened)]
@@ -32,6 +33,8 @@ async def test_a_small_context_is_never_exceeded_and_what_left_is_archived(kit: 
         results = [m.call_id for m in seen if isinstance(m, ToolMessage)]
         assert results == [c.id for c in calls_of(seen)]
         assert UserMessage("go on and on") in seen
+        said = [m.text for m in seen if isinstance(m, ReminderMessage) and m.name == "echo"]
+        assert said in (["early"], ["early", "late"], ["late"]), "archived ones return, no other does"
 
 
 @pytest.mark.requirement("room:learns")
@@ -67,3 +70,18 @@ async def test_a_shortened_conversation_is_resumed_shortened_and_kept_whole_on_d
     assert list(again.session.messages) == list(talk.session.messages)
     assert isinstance(again.session.messages[0], ReminderMessage)
     assert len(kit.storage.conversations.everything(kit.conversation)) == 2 + 2 * 12
+
+
+@pytest.mark.requirement("reminders:append-only")
+async def test_a_message_that_joins_a_turn_is_the_last_that_the_model_reads(kit: Kit) -> None:
+    model = RawModel(calls(("ping", {})), [TextDelta("done")])
+    talk = open_talk(kit, model)
+    talk.reminder.says = lambda view: f"{len(view.messages)} messages"
+    typed = ["and this"]
+
+    def steering() -> list[str]:
+        messages, typed[:] = [*typed], []
+        return messages
+
+    await talk.session.run("go", steering)
+    assert model.seen[-1][-2:] == [ReminderMessage("echo", "4 messages"), UserMessage("and this")]

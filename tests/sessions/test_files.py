@@ -25,6 +25,7 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.ports.storage import CallDisplay
+from sam_tui.core.verdict import Decision
 
 Sam = Callable[..., tuple[int, str]]
 KEY = "sk-ant-api03-" + "Zx9Qw8Er7Ty6" * 7 + "-AAAAAAAA"
@@ -94,6 +95,7 @@ def test_where_nothing_can_be_written_conversations_are_read(
     with open_storage(data) as storage:
         storage.conversations.create(C, "/w")
         storage.conversations.append(C, [UserMessage("find this")])
+        storage.decisions.record(C, CALL, Decision("write", "deny", "user", "outside", "a rule"))
         if log:  # what only the log has is read, too
             for name in ("sam.db", "sam.db-wal"):
                 (data / f"{name}.left").write_bytes((data / name).read_bytes())
@@ -104,7 +106,8 @@ def test_where_nothing_can_be_written_conversations_are_read(
     for words in (["list"], ["show", C], ["search", "this"], ["export", C, "--format", "json"]):
         code, output = sam("sessions", *words)
         assert code == 0 and "find this" in output, words
-    assert sam("audit", "list")[0] == 0
+    code, output = sam("audit", "list")
+    assert (code, "write" in output) == (0, True)
     assert sam("sessions", "rename", C, "x")[0] == 70
     assert (data / "sam.db").read_bytes() == before
 

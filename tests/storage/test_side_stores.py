@@ -8,6 +8,7 @@ import pytest
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ports.policy import DecisionFilter
 from sam_tui.core.todos.item import Todo
 from sam_tui.core.verdict import Decision
 
@@ -70,6 +71,15 @@ def test_decisions_are_kept_in_order_and_cannot_be_changed(
         ):
             c.execute(statement)
     assert storage.decisions.first_broken() is None
+
+
+@pytest.mark.requirement("headless:storage-audit")
+def test_decisions_are_read_in_pages_newest_first(storage: Storage) -> None:
+    for number in range(1, 6):
+        storage.decisions.record(C, CallId(str(number)), DECISION)
+    every = DecisionFilter()
+    pages = [storage.decisions.page(every, limit=2, before=n) for n in (None, 4, 2, 1)]
+    assert [[e.number for e in page] for page in pages] == [[5, 4], [3, 2], [1], []]
 
 
 @pytest.mark.requirement("headless:storage-audit")

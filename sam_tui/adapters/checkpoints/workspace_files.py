@@ -177,11 +177,11 @@ class WorkspaceFiles:
             if number == most:
                 raise _TooMany(self._limits.files, ignoring=ignoring)
 
-    def _index(self) -> tuple[int, int]:
+    def _index(self) -> tuple[int, int] | None:
         try:
             status = os.stat(self._store.folder / "index")
         except FileNotFoundError:
-            return 0, 0
+            return None
         return status.st_ino, status.st_mtime_ns
 
     def _settle(self, began: float) -> None:

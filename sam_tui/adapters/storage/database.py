@@ -40,7 +40,6 @@ class Database(SqliteDatabase):
     ) -> None:
         self._busy_seconds = busy_seconds
         self._locked = False
-        self._copied = False
         path = folder.expanduser().absolute() / FILE_NAME
         connect = self._connected_to_read if reads and path.exists() else self._connected
         super().__init__(path, connect, repair=_REPAIR)
@@ -57,9 +56,6 @@ class Database(SqliteDatabase):
 
         Raises ``StorageError``.
         """
-        if self._copied:
-            yield self.query
-            return
         with self.explained("read"):
             connection = sqlite3.connect(
                 f"{self.path.as_uri()}?mode=ro", timeout=self._busy_seconds, uri=True
@@ -112,7 +108,6 @@ class Database(SqliteDatabase):
                 connection.close()
             if not _cannot_write(error):
                 raise
-        self._copied = True
         return copied(self.path, STEPS, decode)
 
     def _require_writable(self, connection: sqlite3.Connection) -> None:

@@ -114,7 +114,7 @@ def change_of(why: str, before: bytes | None, after: bytes) -> PlaceChange:
     old, new = (
         (side or b"").decode("utf-8", "backslashreplace").splitlines() for side in (before, after)
     )
-    lines = list(difflib.unified_diff(old, new, lineterm="", n=3))[2:]
+    lines = list(difflib.unified_diff(old, new, lineterm=""))[2:]
     unified = "\n".join(lines)
     if len(unified) > _MOST_SHOWN:
         unified = f"{unified[:_MOST_SHOWN]}\n[{len(unified) - _MOST_SHOWN} more characters]"
