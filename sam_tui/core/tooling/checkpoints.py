@@ -139,8 +139,11 @@ class Rewinder:
     async def span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
         """All files before a conversation or its subagents changed some, and after. Raises
         ``CheckpointError``."""
-        relatives = self._relatives(conversation, await self._checkpoints.checkpoints())
-        return await self._checkpoints.span(relatives)
+        checkpoints = await self._checkpoints.checkpoints()
+        calls = {call.id for call in calls_of(self._conversations.everything(conversation))}
+        copied = {c.made_by.conversation for c in checkpoints if c.made_by.call in calls}
+        subagents = self._relatives(conversation, checkpoints) - copied - {conversation}
+        return await self._checkpoints.span(calls, subagents)
 
     def _relatives(
         self, conversation: ConversationId, checkpoints: Sequence[Checkpoint]
