@@ -49,7 +49,7 @@ class ChangedFile:
     fate: FileFate
     foreign: bool
     difference: str = ""
-    """A unified diff from now to then; empty for what is no text."""
+    """A unified diff from now to then; empty for binary content."""
     modes: str = ""
     """The kinds that git knows, now and then, where they differ: ``100755 → 100644``."""
 

@@ -61,7 +61,7 @@ class FleetInquiry:
 
 
 class FleetControl(Protocol):
-    """The fleets of a data folder, whoever drives them. All methods wait for the disk."""
+    """The fleets of a data folder, whichever process drives them. All methods wait for the disk."""
 
     def statuses(self, limit: int) -> Sequence[FleetStatus]:
         """The newest fleets, the newest first. Raises ``StorageError``."""

@@ -30,11 +30,11 @@ class CallCheckpoints:
     """Made with the first call that changes something."""
     bus: Bus | None = None
     _told: set[str] = field(default_factory=set[str])
-    """Why no checkpoint could be made: each reason is told once."""
+    """The reasons for missing checkpoints that were reported: each is reported once."""
 
     @asynccontextmanager
     async def around(self, request: Request, permit: Permit) -> AsyncGenerator[None]:
-        """A block in which a call runs: the files are kept before it, and looked at after it."""
+        """A block in which a call runs: the files are stored before it, and compared after it."""
         if self.store is None or not self._changes(request.accesses, permit):
             yield
             return

@@ -36,7 +36,7 @@ _VARIES = (
     (r"\b(?:pid|process) \d+", "process"),
     (r"\d\d:\d\d:\d\d(?:\.\d+)?", "time"),
 )
-"""What is another in each run, and the word that stands for it."""
+"""Patterns of what differs in each run, and the placeholder for each."""
 _PATTERNS = [(re.compile(pattern), f"⟦{word}⟧") for pattern, word in _VARIES]
 
 
