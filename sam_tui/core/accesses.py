@@ -39,7 +39,7 @@ class CommandAccess:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Keys sent to a terminal session; ``hidden`` where it echoes nothing: they are kept nowhere."""
+    """Keys sent to a terminal session; ``hidden`` if it echoes nothing: they are stored nowhere."""
 
     session: str
     keys: str

@@ -13,7 +13,7 @@ from sam_tui.core.todos.item import Todo, one_line, with_status
 
 
 class BoardStore(TodoStore, Protocol):
-    """The lists, and for each the edits of a person that the model was not told of yet."""
+    """The lists, and for each the edits of a person that no reminder has reported to the model yet."""
 
     def load_edits(self, conversation: ConversationId) -> tuple[EditSpan, ...]: ...
     def save_edits(self, conversation: ConversationId, spans: Sequence[EditSpan]) -> None: ...
@@ -40,7 +40,7 @@ class TodoBoard:
     def replace(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
         """Store the whole list as the model wants it, and tell everyone."""
         self._save(conversation, items)
-        # The model answered what it was told; what it was not told of yet still waits.
+        # The model answered the reported edits; later edits still wait for a report.
         if conversation in self._told:
             self._told[conversation] = DeliveredEdits((), self._told[conversation].times)
 

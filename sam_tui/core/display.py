@@ -59,7 +59,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Todos:
-    """The todo list as it now stands."""
+    """The present todo list."""
 
     items: tuple[Todo, ...]
     kind: Literal["todos"] = "todos"

@@ -9,7 +9,7 @@ SamError                      1   what happened, to what, and what to do next
 ├── ToolError                 1   a tool could not do what was asked (text goes to the model)
 │   └── InvalidArguments      1   the call's arguments do not fit the operation
 ├── StorageError             70   the conversation database cannot be used
-├── CheckpointError           1   the files of the workspace could not be kept, or not be restored
+├── CheckpointError           1   the files of the workspace could not be stored or restored
 ├── ConversationInUse        75   another program writes to the conversation
 ├── ConversationTakenOver     1   another program writes to it now, this one no longer
 └── ModelError                1   the provider refused or failed
@@ -105,7 +105,7 @@ class StorageError(SamError):
 
 
 class CheckpointError(SamError):
-    """The files of the workspace could not be kept, or not be restored."""
+    """The files of the workspace could not be stored or restored."""
 
     title = "Checkpoints"
 
@@ -155,7 +155,7 @@ class ModelNotFound(ModelError):
 
 
 class ModelRejected(ModelError):
-    """The provider refused the request as it stands."""
+    """The provider refused the request: sending it again unchanged would not help."""
 
     title = "The request was refused"
 

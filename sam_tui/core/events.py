@@ -156,7 +156,7 @@ class InquiryOpened:
 
 @dataclass(frozen=True, slots=True)
 class InquiryClosed:
-    """A question no longer waits; whoever shows it takes it down."""
+    """A question no longer waits: front ends that show it remove it."""
 
     conversation: ConversationId
     inquiry: InquiryId

@@ -154,7 +154,7 @@ class Inquiries:
                 future.set_result(None)
 
     def leave(self, inquiry: InquiryId) -> None:
-        """End an open question as ``unattended``: whoever was there cannot answer it."""
+        """End an open question as ``unattended``: nobody can answer it any more."""
         entry = self._open.get(inquiry)
         if entry is not None and not entry[1].done():
             self._left.add(inquiry)

@@ -88,7 +88,7 @@ class ApprovalRequest:
     draft: Draft | None = None
     """What would be written, where the person can change it."""
     remark: str = ""
-    """The person's own comment, where they changed what is proposed: it goes with their answer."""
+    """A comment of the person, who changed what is proposed: it is added to their answer."""
     destructive: bool = False
     """Whether a server calls the tool in question destructive: nothing but its whole name allows it."""
     kind: Literal["approval"] = "approval"
@@ -159,7 +159,7 @@ class Question:
         return f"Answer with {how}: {', '.join(self.choices)}{other}."
 
     def reply(self, text: str) -> str:
-        """The answer that a typed text stands for, several choices on a line each; empty for an invalid
+        """The answer that a typed text means, several choices on a line each; empty for an invalid
         text."""
         if whole := chosen(text, self.choices):
             return whole

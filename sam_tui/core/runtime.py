@@ -107,7 +107,7 @@ class RuntimeParts(Services, Protocol):
 Opening = Literal["continue", "fork", "take over"]
 """How a stored conversation is opened: as its one writer, as a copy, or from another program."""
 _RECALLED, _RELEVANT = 5, 0.2
-"""How many memories a planner is told, and from which relevance on."""
+"""How many memories a planner reads, and the least relevance of each."""
 UNUSED_SECONDS = 86_400.0
 """Age from which an unused conversation is nobody's any more, not even another process's."""
 

@@ -1,4 +1,4 @@
-"""A decision on a call, in the form that is shown, recorded and told to the model."""
+"""A decision on a call, in the form that people see, the log records and the model reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

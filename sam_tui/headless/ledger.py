@@ -233,7 +233,7 @@ def progress_of(event: Event, *, verbose: bool) -> list[str]:
 
 
 def _details(event: Event) -> list[str]:
-    """Lines for what is only told on request."""
+    """Lines that are printed only on request."""
     match event:
         case ToolStarted(summary=summary):
             return [summary]

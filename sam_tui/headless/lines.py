@@ -80,7 +80,7 @@ class Partials:
         return [*events, {"type": "content_block_delta", "index": self._index, "delta": delta}]
 
     def _call(self, call: ToolCall) -> list[dict[str, object]]:
-        """A call, whole: its arguments are told once they are."""
+        """A call with all its arguments, once they are complete."""
         block: dict[str, object] = {
             "type": "tool_use",
             "id": call.id,

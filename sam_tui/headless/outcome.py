@@ -105,7 +105,7 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> RunOutcome:
 
 
 def outcome_of_error(error: SamError) -> RunOutcome:
-    """How an error counts that kept the turn from running or broke it off."""
+    """The outcome for an error that prevented or ended the turn."""
     limit = error.limit if isinstance(error, BudgetExhausted | AnswerTooLarge) else ""
     return RunOutcome(_subtype(error.exit_code, limit), "", error.title, error.explain())
 

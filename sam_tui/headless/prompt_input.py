@@ -68,7 +68,7 @@ def read_prompt(
 
 
 def _odd(text: str) -> tuple[str, ...]:
-    """A warning about input that is no text."""
+    """A warning about input that is not text."""
     if "\0" not in text and "\ufffd" not in text:
         return ()
     return ("Standard input is not valid UTF-8: the model reads U+FFFD in place of invalid bytes.",)

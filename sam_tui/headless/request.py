@@ -21,7 +21,7 @@ class HeadlessRequest:
 
     ``conversation`` is continued, or made under that id; None makes a new one. ``opening`` says
     whether it is copied, or taken from another program. ``last_message`` is
-    a file that receives the final answer, or empty. ``warnings`` are told before the run begins.
+    a file that receives the final answer, or empty. ``warnings`` are printed before the run begins.
     """
 
     prompt: str
@@ -44,7 +44,7 @@ class HeadlessRequest:
     messages: int | None = None
     """The descriptor from which messages come as JSON lines, in place of the one prompt."""
     replay: bool = False
-    """Whether each of them is told again when it is taken."""
+    """Whether each of them is printed again when it is read."""
     permission_tool: "PermissionTool | None" = None
     """Who answers approvals."""
     approvals: "Approvals | None" = None

@@ -1,4 +1,4 @@
-"""A turn told as plain text while it happens: what a person would have seen in the workbench."""
+"""Prints a turn as plain text while it runs: what the workbench would show."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ async def tell_turn(runtime: Runtime, prompt: str, out: TextIO) -> int:
             for event in await subscription.batch():
                 foreign = conversation_of(event) not in (None, session.conversation)
                 if foreign and not isinstance(event, InquiryOpened | DecisionMade):
-                    continue  # a subagent's: its summary is told where its call ends
+                    continue  # a subagent's: its summary is printed when its call ends
                 ended = ended or isinstance(event, TurnFinished)
                 for line in event_lines(event):
                     output.text(line)

@@ -1,4 +1,4 @@
-"""Settings files: read whole or told with file and line, and changed without losing a comment."""
+"""Reads settings files, reports a fault with file and line, and changes them without losing a comment."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _ELSEWHERE = {
     "hooks": "Hooks belong in hooks.json of your settings folder (docs/hooks.md).",
     "env": "Set variables before the command.",
 }
-"""What other programs keep in their settings -> where it stands here."""
+"""Where other programs have a setting -> where it is in ours."""
 _CHANGE = "“sam-tui config edit” opens your own file."
 
 

@@ -28,7 +28,7 @@ OPTION = "--settings"
 
 @dataclass(frozen=True, slots=True)
 class SettingOrigin:
-    """Which layer a value comes from, and where it stands: a file with its line, or a variable."""
+    """The layer of a value, and its source: a file with its line, or a variable."""
 
     layer: str
     source: str = ""

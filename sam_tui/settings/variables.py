@@ -67,7 +67,7 @@ SURROUNDINGS = {
     "PYTHONPATH": "its absolute folders come after the installed packages",
     "SSH_AUTH_SOCK": "the ssh agent, for workspaces of fleets on other machines",
 }
-"""What else is read of the environment; it describes the surroundings and stands in no settings file."""
+"""Other variables that are read: they describe the surroundings, and no settings file can set them."""
 
 PASSED_ON = {
     "SAM_TUI_PROJECT_DIR": "[hooks](hooks.md): the workspace",

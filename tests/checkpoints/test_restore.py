@@ -234,7 +234,7 @@ async def test_a_huge_folder_is_refused_soon_and_then_at_once_and_ignored_parts_
                 await change()
     assert len(log.read_text().splitlines()) == 3, "each program looked once"
     with pytest.raises(CheckpointError, match="over 40 files"):
-        await kept.checkpoints.span(set())
+        await kept.checkpoints.span((), ())
     assert len(log.read_text().splitlines()) == 4, "a person who asks has it looked at again"
 
     kept.write(".gitignore", "/kept/\n")

@@ -94,7 +94,7 @@ class Drive:
             until(
                 lambda: len(self.begun) > 1 or rows(workflow_ids=[hold.id])[0].status != "PENDING"
             )
-        result = HeadlessResult(answer="done", cost=1.0, tokens=10)
+        result = HeadlessResult(answer="done", cost=None if word == "free" else 1.0, tokens=10)
         return SubTaskResult.model_validate({
             "sub_task_id": task.sub_task_id, "parent_task_id": task.parent_task_id,
             "worker_agent_role": task.assigned_agent_role, "status": "COMPLETED",
@@ -112,6 +112,7 @@ LIMITED: list[tuple[list[FleetTask], dict[str, Any], dict[str, str], str]] = [
     (tasks("fail 1", retries=0), {"retries": 5}, {"t1": "failed"}, "no luck"),
     (tasks(*"abcd"), {"at_once": 1, "max_cost": 2}, {"t2": "done", "t3": "cancelled"}, "budget"),
     (tasks(*"abcd"), {"at_once": 1, "max_tokens": 20}, {"t2": "done", "t4": "cancelled"}, "tokens"),
+    (tasks("free", "b"), {"at_once": 1, "max_cost": 9}, {"t1": "done", "t2": "cancelled"}, "price"),
 ]
 
 

@@ -56,6 +56,21 @@ def test_a_limit_that_nothing_can_be_held_against_ends_the_run_and_says_so(
     assert said in ended.result["error"]["message"]
 
 
+@pytest.mark.requirement("headless:limit")
+def test_a_limit_of_money_without_a_price_is_reported_before_the_first_call(
+    program: Program,
+) -> None:
+    with background([Reply(text="All done.")]) as server:
+        ended = program.stream(
+            *("go", "--model", "openai/x", "--api-base", server.base, "--api-key", "k"),
+            *("--max-cost", "5"),
+        )
+    assert (ended.code, ended.result["result"]) == (0, "All done.")
+    warned, answered = ended.of_kind("notice"), ended.of_kind("assistant")
+    assert "The price of openai/x is not known" in warned[0]["text"]
+    assert ended.lines.index(warned[0]) < ended.lines.index(answered[0])
+
+
 @pytest.mark.requirement("headless:limit", "headless:subagents")
 def test_what_a_subagent_spends_is_its_senders(program: Program) -> None:
     send = {"calls": [{"name": "run_subagent", "arguments": {"task": "look around"}}]}

@@ -71,6 +71,7 @@ def test_what_is_not_as_it_was_is_told_and_fails_a_check(tmp_path: Path, capsys:
         second["results"][0]["text"] = "def two():\n"
         recording["changed"]["src/b.py"]["text"] = "def four():\n"
         recording["changed"]["gone.txt"] = {"text": "x"}
+        recording["changed"]["src/__pycache__/b.pyc"] = {"base64": "AAAA"}
         recording["turns"].append({"prompt": "And now?", "steps": []})
 
     name, junit = altered(tmp_path, "edit_and_move", change), tmp_path / "junit.xml"
@@ -181,6 +182,8 @@ def test_a_conversation_is_played_again_and_written_as_a_test(tmp_path: Path, ca
     capsys.readouterr()
     assert main(["replay", "first", "--check", *place]) == 0, capsys.readouterr()
     assert (workspace / "new.txt").read_text() == "something else since\n"
+    assert main(["checkpoints", "restore", "1", "new.txt", *place]) == 0
+    assert not (workspace / "new.txt").exists()
     file = tmp_path / "test.json"
     assert main(["sessions", "to-test", "first", "-o", str(file), *place]) == 0
     text = file.read_text()

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.llm.choice import Wish, choose
-from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions, known_cost, load
+from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
 from sam_tui.core.errors import ModelError, ModelNotFound, ModelRejected, ModelUnavailable
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import Message, ToolMessage, UserMessage
-from sam_tui.core.usage import Usage
 from tests.fakes.openai_server import FakeServer, Reply, background
 from tests.llm.folding import LITELLM_WARNINGS, answer, request
 
@@ -163,16 +162,6 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
     model = LiteLLMModel("openai/x", LiteLLMOptions(api_base="http://127.0.0.1:1/v1", api_key="k"))
     with pytest.raises(ModelUnavailable, match=r"Nothing answers at 127\.0\.0\.1:1"):
         await answer(model)
-
-
-@pytest.mark.requirement("model:cost-never-guessed")
-def test_prices_are_known_or_unknown_and_never_guessed() -> None:
-    load()
-    usage = Usage(input_tokens=1000, cached_tokens=400, output_tokens=50)
-    known = known_cost("gpt-4o", usage)
-    assert known.cost is not None
-    assert abs(known.cost - (600 * 2.5e-6 + 400 * 1.25e-6 + 50 * 1e-5)) < 1e-12
-    assert known_cost("openai/gpt-99-imaginary", usage) == usage
 
 
 @pytest.mark.requirement("model:stream-text")

@@ -84,7 +84,7 @@ async def test_kept_sessions_are_listed_and_ended(
     tmp_path: Path,
     lives: Callable[[int], bool],
 ) -> None:
-    assert await term(tmp_path, "list") == (0, "", "No terminal session is kept.\n")
+    assert await term(tmp_path, "list") == (0, "", "No agent terminal is running.\n")
     session = await kept_session(holders, sandbox, workspace)
     _, out, _ = await term(tmp_path, "list", "--json")
     (row,) = json.loads(out)

@@ -107,7 +107,8 @@ def test_nothing_begins_or_goes_on_where_a_step_of_it_lacks_a_model(shell: Shell
     ):  # fmt: skip
         assert "No model is chosen." in shell(*words, code=52, group=group)
     assert standing() == before
-    assert "15" in shell("run", "what is 5*3?", group="plan")
+    run = json.loads(shell("run", "what is 5*3?", "--json", group="plan"))
+    assert (run["originalTask"], run["finalAnswer"]) == ("what is 5*3?", "15")
 
 
 BANK = [

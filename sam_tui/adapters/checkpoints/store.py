@@ -122,11 +122,11 @@ class GitCheckpoints:
         return await self._work(partial(self._restore, plan, paths, hunk))
 
     async def span(
-        self, conversations: Collection[ConversationId]
+        self, calls: Collection[CallId], conversations: Collection[ConversationId]
     ) -> tuple[FilesByPath, FilesByPath]:
-        """All files before these conversations changed some, and after; twice those of now where none
-        did."""
-        return await self._work(partial(self._span, conversations))
+        """All files before these calls and conversations changed some, and after; twice those of now where
+        none did."""
+        return await self._work(partial(self._span, calls, conversations))
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:
         """Drop what is too old or too much, or all of it, and what belongs to folders that are gone."""
@@ -193,13 +193,16 @@ class GitCheckpoints:
         with store.locked():
             return [m.checkpoint for m in timeline.moments() if m.of is None]
 
-    def _span(self, conversations: Collection[ConversationId]) -> tuple[FilesByPath, FilesByPath]:
+    def _span(
+        self, calls: Collection[CallId], conversations: Collection[ConversationId]
+    ) -> tuple[FilesByPath, FilesByPath]:
         store, files, timeline = self._parts()
         with store.locked():
             trees = [
                 moment.checkpoint.tree
                 for moment in timeline.moments()
-                if moment.checkpoint.made_by.conversation in conversations
+                if (made_by := moment.checkpoint.made_by).call in calls
+                or made_by.conversation in conversations
             ] or [files.snapshot(anew=True).tree]
             return files_of_tree(store, trees[0]), files_of_tree(store, trees[-1])
 

@@ -151,6 +151,8 @@ class Driver:
             return "cancelled"
         if limits.max_cost and sum(r.cost or 0 for r in records) >= limits.max_cost:
             return "The budget of the fleet is spent."
+        if limits.max_cost and any(r.tokens and r.cost is None for r in records):
+            return "The price of a model is not known, so --max-cost cannot be enforced."
         if limits.max_tokens and sum(r.tokens for r in records) >= limits.max_tokens:
             return "The tokens of the fleet are spent."
         return ""

@@ -154,6 +154,7 @@ class FleetFolder:
         for record in self.records.values():
             counts[record.state] = counts.get(record.state, 0) + 1
         ended = [r.seconds for r in self.records.values() if r.state not in OPEN and r.seconds]
+        costs = [r.cost for r in self.records.values() if r.cost is not None]
         left = sum(counts.get(state, 0) for state in OPEN)
         at_once = min(self.settings.limits.at_once, max(1, left))
         with _locked(self.path / "lock") as free:
@@ -162,7 +163,7 @@ class FleetFolder:
             self.settings.id,
             self.settings.workspace,
             counts,
-            sum(record.cost or 0 for record in self.records.values()),
+            sum(costs) if costs else None,
             sum(record.tokens for record in self.records.values()),
             len(self.inbox()),
             sum(ended) / len(ended) * left / at_once if ended and left else None,

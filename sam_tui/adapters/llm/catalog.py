@@ -126,7 +126,8 @@ class ProviderCatalog:
         if options:
             wish = replace(wish, options=options)
         if not self._address(offer):
-            wish = replace(wish, sight=cache(partial(self._sight, offer.model)))
+            sight, price = partial(self._sight, offer.model), partial(self.price, offer)
+            wish = replace(wish, sight=cache(sight), price=cache(price))
         if host in self._keys:
             return choose(replace(wish, api_key=self._keys[host]), self._environment)
         if host == self._home:
@@ -136,6 +137,13 @@ class ProviderCatalog:
 
     def _sight(self, model: str) -> bool | None:
         return self._facts_of((model,)).get(model, ModelFacts()).images
+
+    def price(self, offer: ModelOffer) -> Price | None:
+        """The person's own price, else the public one at the provider's own address."""
+        own = self._prices().get(offer.model)
+        if own is not None or self._address(offer):
+            return own
+        return self._facts_of((offer.model,)).get(offer.model, ModelFacts()).price
 
     def key_variable(self, offer: ModelOffer) -> str:
         """The variable of the provider's key; empty where requests go to another host than its own."""

@@ -20,6 +20,7 @@ from sam_tui.adapters.llm.providers import (
 )
 from sam_tui.core.errors import ModelAuthError, UsageError
 from sam_tui.core.ports.model import Model
+from sam_tui.core.usage import Price
 
 Route = Literal["auto", "direct", "litellm", "scripted"]
 OWN_KEY = "SAM_TUI_API_KEY"
@@ -34,7 +35,8 @@ class Wish:
 
     ``model`` is a litellm model string, a bare name, ``scripted`` (the embedded script) or
     ``scripted:FILE``. ``timeout`` is in seconds between bytes. ``options`` are further fields of the
-    request, such as ``temperature``. ``sight``: whether the model takes images; None where nobody knows.
+    request, such as ``temperature``. ``sight``: whether the model takes images, ``price``: its price at its
+    provider; None where that is not known.
     """
 
     model: str
@@ -44,6 +46,7 @@ class Wish:
     timeout: float = 300.0
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     sight: Callable[[], bool | None] = lambda: None
+    price: Callable[[], Price | None] = lambda: None
 
 
 def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
@@ -56,7 +59,8 @@ def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
     if _is_scripted(wish):
         return _scripted(wish)
     if _goes_direct(wish, environment):
-        return DirectModel(endpoint_for(wish, environment), sight=wish.sight)
+        endpoint = endpoint_for(wish, environment)
+        return DirectModel(endpoint, sight=wish.sight, price=wish.price)
     return _litellm(wish, environment)
 
 

@@ -11,7 +11,6 @@ from sam_tui import __version__, http_library
 from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint, client_for
 from sam_tui.adapters.llm.failures import failure, no_answer, read_error, read_refusal, unreachable
-from sam_tui.adapters.llm.litellm_model import known_cost
 from sam_tui.adapters.llm.response_bytes import (
     BEGINNING,
     EventLines,
@@ -25,6 +24,7 @@ from sam_tui.adapters.llm.response_bytes import (
 from sam_tui.adapters.llm.wire import RequestWriter
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
 from sam_tui.core.ports.model import AnswerLimits, Delta, ModelRequest, UsageDelta
+from sam_tui.core.usage import Price
 
 if TYPE_CHECKING:
     import httpx
@@ -39,7 +39,8 @@ _LINGER = 0.25
 class DirectModel:
     """An OpenAI-compatible endpoint as a ``Model``.
 
-    ``pace`` says when an answer is read on, ``sight`` whether the model takes images, where that is known.
+    ``pace`` says when an answer is read on, ``sight`` whether the model takes images, ``price`` what it
+    costs; both return None where that is not known. ``price`` may read a large file: it runs in a thread.
     """
 
     def __init__(
@@ -48,10 +49,12 @@ class DirectModel:
         pace: Callable[[], ReadPace] = ReadPace,
         *,
         sight: Callable[[], bool | None] = lambda: None,
+        price: Callable[[], Price | None] = lambda: None,
     ) -> None:
         self.endpoint = endpoint
         self._pace = pace
         self._sight = sight
+        self._price = price
         dialect = replace(endpoint.dialect, images=lambda: sight() is not False)
         self._writer = RequestWriter(endpoint.model, dialect, endpoint.options)
         self._client: httpx.AsyncClient | None = None
@@ -97,7 +100,15 @@ class DirectModel:
             if not answer.complete:
                 raise self._broken(error, started=answer.started) from error
         for delta in answer.end():
-            yield delta
+            yield await self._with_cost(delta) if isinstance(delta, UsageDelta) else delta
+
+    async def _with_cost(self, delta: UsageDelta) -> UsageDelta:
+        """The usage with its cost, where the server reported none and public prices apply to it."""
+        usage = delta.usage
+        if usage.cost is not None or not self.endpoint.priced:
+            return delta
+        price = await asyncio.to_thread(self._price)
+        return delta if price is None else UsageDelta(replace(usage, cost=price.of(usage)))
 
     async def close(self) -> None:
         """Release connections."""
@@ -249,14 +260,8 @@ class _Answer:
             raise ModelCut(f"{where} ended the stream without an answer.")
         out += read_finish(self._reader.finish, where, started=self.started)
         if self._reader.usage:
-            out.append(self._usage())
+            out.append(UsageDelta(read_usage(self._reader.usage)))
         return out
-
-    def _usage(self) -> UsageDelta:
-        usage = read_usage(self._reader.usage)
-        if usage.cost is None and self._endpoint.priced:
-            usage = known_cost(self._endpoint.name, usage)
-        return UsageDelta(usage)
 
     def _event(self, data: bytes) -> list[Delta]:
         if self.done or not data.strip():

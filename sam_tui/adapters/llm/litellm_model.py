@@ -9,7 +9,7 @@ import sys
 import threading
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sam_tui import http_library
@@ -128,20 +128,6 @@ def _warm() -> None:
     question = [{"role": "user", "content": "x"}]
     # The first call fills caches for 140 ms; a mock answer does it without a network.
     asyncio.run(litellm.acompletion(model="gpt-4o", messages=question, mock_response="x"))
-
-
-def known_cost(model: str, usage: Usage) -> Usage:
-    """The usage with its price by litellm's list, where that is loaded and knows the model."""
-    if not _ready:
-        return usage
-    native = _ready[0].Usage(
-        prompt_tokens=usage.input_tokens,
-        completion_tokens=usage.output_tokens,
-        total_tokens=usage.input_tokens + usage.output_tokens,
-        prompt_tokens_details={"cached_tokens": usage.cached_tokens},
-        completion_tokens_details={"reasoning_tokens": usage.reasoning_tokens},
-    )
-    return replace(usage, cost=cost_of(_ready[0], model, native))
 
 
 def known_context(model: str) -> int | None:

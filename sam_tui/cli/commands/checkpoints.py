@@ -79,6 +79,8 @@ def show_command(**values: Any) -> int:
             for line in difference.splitlines():
                 _echo(f"    {line}")
     _account(plan)
+    if not plan.changes:
+        click.echo("Restoring it would change no file.", err=True)
     return 0
 
 

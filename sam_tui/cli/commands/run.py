@@ -22,6 +22,7 @@ from sam_tui.cli.options import (
 )
 from sam_tui.cli.settings import HeadlessCommand
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
+from sam_tui.core.agent.budget import unpriced
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.core.messages import Image, calls_of
@@ -159,7 +160,7 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
         goal=values["goal"] or "",
         goal_turns=values["goal_turns"],
         images=tuple(map(_image, values["images"])),
-        warnings=(*prompt.warnings, *_unwritable(root), *_unbelieved(runtime)),
+        warnings=(*prompt.warnings, *_unwritable(root), *_unbelieved(runtime), *_unpriced(runtime)),
     )
     return request, runtime
 
@@ -242,6 +243,11 @@ def _image(name: str) -> Image:
     if image is None:
         raise UsageError(f"{name} is not a PNG, JPEG, GIF or WebP image.")
     return image
+
+
+def _unpriced(runtime: Runtime) -> tuple[str, ...]:
+    warning = unpriced(runtime.limits, runtime.model, runtime.catalog)
+    return (warning,) if warning else ()
 
 
 def _unbelieved(runtime: Runtime) -> tuple[str, ...]:

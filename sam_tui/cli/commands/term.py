@@ -30,14 +30,14 @@ def term_group() -> None:
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @_DATA
 def list_command(**values: Any) -> int:
-    """List the sessions that are kept, oldest first."""
+    """List the agent terminals that still run, oldest first."""
     require_output()
     terminals = asyncio.run(_holders(values).all())
     if values["as_json"]:
         click.echo(json.dumps([_fields(terminal) for terminal in terminals], indent=2))
         return 0
     if not terminals:
-        click.echo("No terminal session is kept.", err=True)
+        click.echo("No agent terminal is running.", err=True)
     for terminal in terminals:
         state = "attached" if terminal.attached else f"idle {_span(terminal.idle)}"
         row = f"{terminal.origin.id}  {state:<12}  {terminal.origin.conversation}  {terminal.origin.cwd}"

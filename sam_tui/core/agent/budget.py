@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sam_tui.core.errors import BudgetExhausted
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.model import Model
+from sam_tui.core.ports.model import Model, ModelCatalog, ModelOffer
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.usage import Usage
 
@@ -113,6 +113,19 @@ class Budget:
 def _reached(what: str, limit: str) -> BudgetExhausted:
     hint = f"Continue with another message, or raise --max-{limit}."
     return BudgetExhausted(f"The limit of {what} was reached.", limit=limit, hint=hint)
+
+
+def unpriced(limits: Limits, model: Model | None, catalog: ModelCatalog) -> str:
+    """A warning for the start: a limit of dollars, and a model whose price nobody knows before a call."""
+    if limits.cost is None or model is None or not model.host:
+        return ""
+    if catalog.price(ModelOffer(model.name, model.name, "")) is not None:
+        return ""
+    return (
+        f"The price of {model.name} is not known, so --max-cost ends each turn after its first call "
+        "unless the server reports what that cost. Write the price into prices.toml of the settings "
+        "folder, or use --max-tokens or --max-turns."
+    )
 
 
 def _unkept(what: str, limit: str, why: str, instead: str) -> BudgetExhausted:

@@ -25,7 +25,7 @@ def open_regular(path: str, *, root: str = "") -> int:
     """A descriptor of a regular file, to read from. Raises ``UnusableFile``.
 
     With ``root``, a folder that ``path`` lies in, no link below it is followed. A device or a pipe is
-    not opened where that can be told before.
+    not opened if this is known before.
     """
     try:
         folder, name = _parent_of(path, root) if root else (None, path)
@@ -90,7 +90,7 @@ def read_named(path: str, *, most: int) -> bytes:
     try:
         with open(path, "rb", opener=lambda name, _: os.open(name, _FILE)) as file:
             pipe = stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
-            # The end of a pipe that nobody writes to comes at once; whoever does is waited for.
+            # A pipe without a writer ends at once; with one, this waits for it.
             os.set_blocking(file.fileno(), True)
             data = file.read(most + 1)
     except FileNotFoundError:

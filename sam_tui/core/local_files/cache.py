@@ -1,4 +1,4 @@
-"""What was made of a file, kept as long as the file stays the one that was read."""
+"""A value computed from a file, stored until the file changes."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
 """What the core asks of the outside, a module a port. Adapters implement these; tests drive the real ones.
 
-Nothing is gathered here: whoever reads files loads ``ports.files`` and none of the others.
+This package imports none of its modules: code that reads files loads ``ports.files`` alone.
 """

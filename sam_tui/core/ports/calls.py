@@ -64,7 +64,7 @@ class CallLog(Protocol):
     """The calls of every conversation. Raises ``errors.StorageError``."""
 
     def point(self, conversation: ConversationId) -> RequestPoint:
-        """Where a conversation stands."""
+        """The present point of a conversation."""
         ...
 
     def record(

@@ -49,7 +49,7 @@ class ChangedFile:
     fate: FileFate
     foreign: bool
     difference: str = ""
-    """A unified diff from now to then; empty for what is no text."""
+    """A unified diff from now to then; empty for binary content."""
     modes: str = ""
     """The kinds that git knows, now and then, where they differ: ``100755 → 100644``."""
 
@@ -118,9 +118,10 @@ class CheckpointStore(Protocol):
         ...
 
     async def span(
-        self, conversations: Collection[ConversationId]
+        self, calls: Collection[CallId], conversations: Collection[ConversationId]
     ) -> tuple[FilesByPath, FilesByPath]:
-        """All files before the first of these conversations changed some, and after the last did."""
+        """All files before the first, and after the last, of these calls and of the calls of these
+        conversations. What a person restored meanwhile is not among them."""
         ...
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:

@@ -199,7 +199,7 @@ class IndexedFile:
 
 
 class CodeIndex(Protocol):
-    """One index for each folder, kept on disk, brought up to date by what changed.
+    """One index for each folder, stored on disk, updated with the files that changed.
 
     All raise ``ToolError``: the folder cannot be listed, the index cannot be used.
     """
@@ -237,7 +237,7 @@ UsageKind = Literal["definition", "declaration", "call", "reference", "text"]
 
 @dataclass(frozen=True, slots=True)
 class SymbolUsage:
-    """One place where a name stands. Line and column count from 1; ``within`` is what encloses it."""
+    """One occurrence of a name. Line and column count from 1; ``within`` is what encloses it."""
 
     kind: UsageKind
     line: int
@@ -249,7 +249,7 @@ class Symbols(Protocol):
     """Finds names by the grammar of a language."""
 
     def usages(self, path: str, data: bytes, name: str) -> Sequence[SymbolUsage]:
-        """Where a name stands outside strings and comments, in order; all ``text`` without grammar."""
+        """The occurrences of a name outside strings and comments, in order; without a grammar, all."""
         ...
 
 

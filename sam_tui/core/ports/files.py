@@ -165,12 +165,12 @@ class Search(Protocol):
     ) -> FileMatches:
         """Paths below ``where`` matching a glob (``**`` crosses folders).
 
-        ``on_count`` is told how many there are as they come.
+        ``on_count`` is called with their number so far as they come.
         """
         ...
 
     async def grep(self, request: GrepRequest, *, on_count: Hear = unheard) -> GrepResult:
-        """Matching lines, of which ``on_count`` is told as they come.
+        """Matching lines; ``on_count`` is called with their number so far as they come.
 
         An invalid regular expression raises ``errors.ToolError``.
         """

@@ -16,12 +16,18 @@ class FleetStatus:
     workspace: str
     counts: Mapping[str, int]
     """Tasks by their state."""
-    cost: float
+    cost: float | None
+    """US dollars; None while no price is known."""
     tokens: int
     questions: int
     remaining: float | None
     """Seconds until the end, estimated from what ended so far."""
     driven: bool
+
+    @property
+    def money(self) -> str:
+        """The cost in words: a dash while it is unknown."""
+        return "–" if self.cost is None else f"${self.cost:.4f}"
 
     @property
     def total(self) -> int:
@@ -55,7 +61,7 @@ class FleetInquiry:
 
 
 class FleetControl(Protocol):
-    """The fleets of a data folder, whoever drives them. All methods wait for the disk."""
+    """The fleets of a data folder, whichever process drives them. All methods wait for the disk."""
 
     def statuses(self, limit: int) -> Sequence[FleetStatus]:
         """The newest fleets, the newest first. Raises ``StorageError``."""

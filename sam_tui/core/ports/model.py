@@ -165,6 +165,10 @@ class ModelCatalog(Protocol):
         """The host of requests to the offered model, as ``Model.host`` has it."""
         ...
 
+    def price(self, offer: ModelOffer) -> Price | None:
+        """What the model costs, where that is known before a call. Reads a large file."""
+        ...
+
     def key_variable(self, offer: ModelOffer) -> str:
         """The variable that holds the key of the offer's provider, at its own host alone; else empty."""
         ...

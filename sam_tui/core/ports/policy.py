@@ -13,7 +13,7 @@ TrustState = Literal["untrusted", "trusted", "changed"]
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word of a command as the shell will see it, as far as that can be told without running it.
+    """One word of a command as the shell will see it, as far as this is known without running it.
 
     With ``static`` false ``text`` is the source text, expansions and all. ``pattern`` says that
     unquoted ``*``, ``?`` or ``[`` will be expanded.
@@ -79,7 +79,7 @@ class ShellParser(Protocol):
 class Believed:
     """A file of a folder that counts once the folder is trusted.
 
-    ``meaning`` says in words what it would do, ``text`` is its beginning, empty for what is no text.
+    ``meaning`` says in words what it would do, ``text`` is its beginning, empty for binary content.
     """
 
     name: str

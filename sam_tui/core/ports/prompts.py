@@ -12,7 +12,7 @@ PromptSource = Literal["built-in", "user", "workspace"]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A system prompt, a personality to speak with, or a mini prompt kept before the model's eyes.
+    """A system prompt, a personality to speak with, or a mini prompt that is repeated to the model.
 
     ``id`` is stable: it comes from the source and the file's name, such as ``user:tests-first``.
     ``active`` is false for a workspace's prompt until the person trusts the folder. ``enabled`` is
@@ -90,7 +90,7 @@ class PromptChoices(Protocol):
 class UserReminder:
     """A reminder that the person wrote.
 
-    ``every`` is how often it stands before a user message: 1 for always, N for every Nth, 0 for the
+    ``every`` is how often it is put before a user message: 1 for always, N for every Nth, 0 for the
     first only.
     """
 

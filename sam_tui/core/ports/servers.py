@@ -104,8 +104,8 @@ class McpServers(Protocol):
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
         """Have the person log in at a server, and connect to it.
 
-        ``browse`` is told the address of the page, in a thread. Raises ``ToolError``; cancelled, all is as
-        it was.
+        ``browse`` is called with the address of the page, in a thread. Raises ``ToolError``; if it is
+        cancelled, nothing has changed.
         """
         ...
 

@@ -124,7 +124,7 @@ class ConversationStore(Protocol):
         ...
 
     def messages(self, conversation: ConversationId) -> list[Message]:
-        """The history as the model sees it: an opening stands for what was dropped."""
+        """The history as the model sees it: an opening replaces what was dropped."""
         ...
 
     def moments(self, conversation: ConversationId) -> list[float]:

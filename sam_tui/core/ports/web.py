@@ -137,7 +137,7 @@ class Web(Protocol):
         ...
 
     def refusal(self, url: str) -> str:
-        """Why a URL is refused as it stands, before its name is resolved; empty where it is not."""
+        """Why a URL is refused before its name is resolved; empty if it is not."""
         ...
 
 

@@ -1,6 +1,6 @@
 """Reminders: what one may look at, and when it is added. Append-only, so what was sent stays as sent.
 
-On a new user message every reminder with something to say stands right before it (seed 004,
+Every reminder with new content is put right before a new user message (seed 004,
 Injection Flow). Inside a tool loop one is appended only when it changed since the model last saw it.
 """
 
@@ -19,7 +19,7 @@ from sam_tui.core.tooling.neutralization import neutralise
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """The conversation as it stands when a request is built. ``now`` in seconds since the epoch."""
+    """The state of the conversation when a request is built. ``now`` in seconds since the epoch."""
 
     conversation: ConversationId
     messages: Sequence[Message]
@@ -28,7 +28,7 @@ class TurnView:
     new_message: bool = False
     """Whether a message of the person is about to be added; else a tool loop goes on."""
     running: Tally | None = None
-    """The tally that is kept while the messages grow; without one they are counted anew."""
+    """The tally that is updated while messages are added; without one they are counted again."""
 
     @property
     def tally(self) -> Tally:
@@ -48,7 +48,7 @@ class Reminder(Protocol):
 
 
 ReminderChoice = Literal["muted", "pinned"]
-"""What the person chose for a reminder: it is told no more, or stands again in long loops as well."""
+"""What the person chose for a reminder: muted, or pinned, which repeats it in long loops."""
 
 
 class ReminderChoices(Protocol):
@@ -84,7 +84,7 @@ def quoted_line(text: str, width: int = 300) -> str:
 
 
 AGAIN_CALLS, AGAIN_TOKENS = 25, 20_000
-"""Model calls, and tokens at four characters each, after which a repeating reminder stands again."""
+"""Model calls, and tokens at four characters each, after which a repeating reminder is sent again."""
 
 
 def _far(messages: Sequence[Message]) -> bool:

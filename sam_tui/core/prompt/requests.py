@@ -71,7 +71,7 @@ class RequestBuilder:
         return self._system + self._tools_json
 
     def build(self, messages: Sequence[Message]) -> ModelRequest:
-        """The request for a history as it stands."""
+        """The request for the present history."""
         return ModelRequest(self._system, self._tools_json, messages)
 
     def reminders(self, history: Conversation, *, new_message: bool) -> list[ReminderMessage]:

@@ -29,13 +29,13 @@ workbench: do not answer them.
 
 DEFAULT = "built-in:default"
 MINIMAL = "built-in:minimal"
-"""What stands for the default where the context is short."""
+"""The prompt in place of the default where the context is short."""
 
 
 def guidance(prompts: PromptLibrary, prompt_id: str, personality: str = "") -> str:
     """The text of a system prompt, and of a personality after it where one is named.
 
-    The id of a personality alone stands for the default prompt with it. Raises ``UsageError`` for
+    The id of a personality alone means the default prompt with it. Raises ``UsageError`` for
     one that is not there or not active.
     """
     prompt = _active(prompts, prompt_id, ("system", "personality"))

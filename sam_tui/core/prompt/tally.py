@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from sam_tui.core.messages import Message, ReminderMessage, UserMessage
 
 SUMMARY = "thread_summary"
-"""The name of the reminder that stands for what left the context, and the tag around its text."""
+"""The name of the reminder that summarises what left the context, and the tag around its text."""
 
 
 class Tally:
@@ -40,7 +40,7 @@ class Tally:
 
     @property
     def compacted(self) -> bool:
-        """Whether a summary stands for what was said before."""
+        """Whether a summary replaces earlier messages."""
         return bool(self.reminders(SUMMARY))
 
     def reminders(self, name: str) -> Sequence[str]:

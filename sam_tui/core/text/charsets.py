@@ -52,7 +52,8 @@ _LONGER = {"…": "...", "→": "->", "←": "<-"}
 def of_terminal(environ: Mapping[str, str]) -> str:
     """The encoding that the locale of the environment names; empty where it names none.
 
-    Python itself writes UTF-8 in the locale ``C``. A person's word to Python stands above the locale's.
+    Python itself writes UTF-8 in the locale ``C``. What the person told Python
+    takes precedence over the locale.
     """
     if environ.get("PYTHONIOENCODING") or environ.get("PYTHONUTF8") == "1":
         return ""

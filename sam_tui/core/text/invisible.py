@@ -56,7 +56,7 @@ def shown_again(text: str, seen: set[str]) -> str:
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether a joiner stands where scripts and emoji use it."""
+    """Whether a joiner is at a position where scripts and emoji use it."""
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
     if not before or not after:
         return False

@@ -1,4 +1,4 @@
-"""Settings as TOML: parsed with the line of a fault, and where something stands, which no parser tells."""
+"""Settings as TOML: parsed with the line of a fault; the position of each setting, which parsers omit."""
 
 import re
 import tomllib

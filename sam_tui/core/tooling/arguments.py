@@ -19,7 +19,7 @@ _LONGEST = 60
 class UnknownArguments:
     """Collects the names while the arguments of one call are read, those of nested objects included.
 
-    ``routing`` are names that mean something to whoever chose the operation.
+    ``routing`` are names that are used to choose the operation.
     """
 
     def __init__(self, routing: Collection[str] = ()) -> None:

@@ -30,11 +30,11 @@ class CallCheckpoints:
     """Made with the first call that changes something."""
     bus: Bus | None = None
     _told: set[str] = field(default_factory=set[str])
-    """Why no checkpoint could be made: each reason is told once."""
+    """The reasons for missing checkpoints that were reported: each is reported once."""
 
     @asynccontextmanager
     async def around(self, request: Request, permit: Permit) -> AsyncGenerator[None]:
-        """A block in which a call runs: the files are kept before it, and looked at after it."""
+        """A block in which a call runs: the files are stored before it, and compared after it."""
         if self.store is None or not self._changes(request.accesses, permit):
             yield
             return
@@ -139,8 +139,11 @@ class Rewinder:
     async def span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
         """All files before a conversation or its subagents changed some, and after. Raises
         ``CheckpointError``."""
-        relatives = self._relatives(conversation, await self._checkpoints.checkpoints())
-        return await self._checkpoints.span(relatives)
+        checkpoints = await self._checkpoints.checkpoints()
+        calls = {call.id for call in calls_of(self._conversations.everything(conversation))}
+        copied = {c.made_by.conversation for c in checkpoints if c.made_by.call in calls}
+        subagents = self._relatives(conversation, checkpoints) - copied - {conversation}
+        return await self._checkpoints.span(calls, subagents)
 
     def _relatives(
         self, conversation: ConversationId, checkpoints: Sequence[Checkpoint]

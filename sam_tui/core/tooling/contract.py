@@ -170,7 +170,7 @@ class Tool:
     """Whether what it is given stays on this machine and out of every model's context: only then do
     placeholders of secrets become values."""
     listed: bool = True
-    """Whether the model is told of it; else it is called by name, as steps of plans do."""
+    """Whether the model's list of tools has it; otherwise it is called by name, as steps of plans do."""
 
 
 def single(operation: Operation[Any], about: str, *, listed: bool = True) -> Tool:
@@ -188,7 +188,7 @@ Gate = Callable[[str], str]
 THEN = "You changed the content"
 """Said in a question about a call that the person changed."""
 _LONGEST = 8_000
-"""Characters of a difference that the model is told."""
+"""Characters of a difference that the model reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ def draft_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> "Draft | No
 
 
 def preview_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> Sequence[Diff]:
-    """The changes that the call would make, as far as they can be told before."""
+    """The changes that the call would make, as far as they are known before."""
     if plan.operation is None or plan.operation.preview is None:
         return ()
     return plan.operation.preview(plan.arguments, by_parameter(accesses))

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OUTPUT_KEPT = 30_000
-"""Characters, the last ones, that are kept of what a cancelled call had said."""
+"""The result of a cancelled call has this many of the last characters of its output."""
 
 Gates = Callable[[ConversationId], Gate]
 """The gate of each conversation."""
@@ -62,7 +62,7 @@ OfferedHooks = Callable[[], "Hooking | None"]
 
 
 def open_gate(_: str) -> str:
-    """The gate of whoever is in no phase."""
+    """The gate of a conversation without a workflow phase."""
     return ""
 
 
@@ -142,7 +142,7 @@ class Executor:
 
     @property
     def results(self) -> ResultStore:
-        """Where results that were cut are kept whole."""
+        """The store that has the whole text of results that were cut."""
         return self._surroundings.results
 
     def narrowed(self, withheld: Collection[str], *, asker: str) -> "Executor":

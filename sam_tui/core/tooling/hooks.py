@@ -55,7 +55,7 @@ class Asker:
 
     @classmethod
     def of_turn(cls, conversation: ConversationId, who: str) -> "Asker":
-        """The asker of what is no call."""
+        """The asker for events that are not calls."""
         return cls(conversation, CallId(mint("hook")), who)
 
 
@@ -196,7 +196,7 @@ class Hooking:
         """Plan mode writes nothing, so its hooks write to their temporary folder alone."""
         if self.guard.policy.mode == "plan":
             return HookConfinement((), self.guard.network, None)
-        if hook.event == "Notification":  # what it asked would be told of again
+        if hook.event == "Notification":  # its own question would cause another notification
             return HookConfinement(self.guard.workspace.roots, self.guard.network, None)
         run = CommandRun(
             asker.conversation,
@@ -287,7 +287,7 @@ class HookedCall:
     request: Request
     arguments: object
     notes: list[str] = field(default_factory=list[str])
-    """What the model is told beside the result."""
+    """What the model reads beside the result."""
     halt: str = ""
     """Why the turn ends after this call; empty where it goes on."""
     verdict: Said | None = None

@@ -1,4 +1,4 @@
-"""Which tools there are, in the order the model sees, and what a name in a call stands for."""
+"""The tools in the order in which the model sees them, and the tool that a name in a call means."""
 
 import fnmatch
 import json
@@ -21,7 +21,7 @@ _DESCRIBED = 400
 SERVERS = "mcp__"
 """What names of tools of MCP servers begin with: ``mcp__server__tool``."""
 MOST_LISTED = 40
-"""Tools of servers up to which a model is told each whole; more are found by search."""
+"""Up to this many tools of servers are listed with arguments; of more, a search finds them."""
 
 
 CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {

@@ -21,7 +21,7 @@ IGNORED = "ignoredArguments"
 def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit: int) -> ToolResult:
     """The result with a note on arguments of ``key`` that had no effect.
 
-    In a text of more than ``limit`` characters that stands first, where no preview leaves it out.
+    In a text of more than ``limit`` characters this comes first, so that every preview shows it.
     """
     if not words:
         return result
@@ -71,7 +71,7 @@ def call_display(finished: ToolFinished, decision: Decision | None) -> CallDispl
 def remarks(decisions: Iterable[Decision | None]) -> list[str]:
     """What a person said when they allowed calls, for the model.
 
-    It stands beside the results: in one, a tool's own text could pass for it.
+    It is separate from the results: inside one, a tool's own text could imitate it.
     """
     sentences = (
         f"The person allowed {decision.operation} and said: {decision.comment}"

@@ -1,7 +1,7 @@
-"""What a model is told of many tools, or with a short context: some whole, the others by their names.
+"""The list of tools for many tools or a short context: some with arguments, the others by name.
 
 The model finds the arguments of any other with ``find_tools`` and calls it with ``call_tool``: providers
-let a model call declared tools only. The list is made once; what is found stands in results.
+let a model call declared tools only. The list is made once; the answers of ``find_tools`` are results.
 """
 
 import json
@@ -18,7 +18,7 @@ FIRST = (
     "file_operations", "terminal_operations", "todo_operations", "user_collaboration",
     "read_tool_result", "recall_history", "memory_operations", "web_operations", "think",
 )  # fmt: skip
-"""What is told whole where there is room for it, the most useful first."""
+"""The tools that are listed with arguments where there is room, the most useful first."""
 _MOST_NAMES = 2_000
 """Bytes of names in the description of ``find_tools``."""
 
@@ -26,7 +26,7 @@ _MOST_NAMES = 2_000
 def short_list(offers: Sequence[Offer], size: int) -> str:
     """The tools array as JSON of at most ``size`` bytes, where the two tools alone take no more.
 
-    The order is fixed: the two, then those told whole as they stand among ``offers``.
+    The order is fixed: the two, then those with arguments in the order of ``offers``.
     """
     whole: list[Offer] = []
     best = sorted((o for o in offers if o.name in FIRST), key=lambda o: FIRST.index(o.name))
@@ -37,7 +37,7 @@ def short_list(offers: Sequence[Offer], size: int) -> str:
 
 
 def with_search(offers: Sequence[Offer], whole: Sequence[Offer]) -> str:
-    """The tools array as JSON: the two tools, then those told ``whole``; the others are named."""
+    """The tools array as JSON: the two tools, then the ``whole`` ones with arguments; others by name."""
     chosen = [offer for offer in offers if offer in whole]
     named = _names([offer for offer in offers if offer not in whole])
     return f"[{','.join([find_schema(named), _CALL_SCHEMA, *(o.advert.schema for o in chosen)])}]"
@@ -104,7 +104,7 @@ def parse_arguments(text: str) -> dict[str, object]:
 
 
 def meant(call: ToolCall) -> ToolCall:
-    """The call that a call of ``call_tool`` stands for, under the same id; any other call unchanged.
+    """The call that a call of ``call_tool`` names, under the same id; any other call unchanged.
 
     Arguments beside the name count where ``arguments`` are not given. Raises ``InvalidArguments``.
     """

@@ -21,7 +21,7 @@ from sam_tui.core.tooling.short_list import CALL, FIND
 _MOST = 6
 """Tools that words may find."""
 _WHOLE = 3
-"""Operations up to which a tool is told with all arguments; of more, one is asked for by its name."""
+"""A tool of up to this many operations is shown with all arguments; of others one operation, by name."""
 
 
 class Match(Protocol):
@@ -43,7 +43,7 @@ class Tools(Protocol):
     @property
     def schemas(self) -> list[dict[str, Any]]: ...
     def resolve(self, name: str) -> Match:
-        """Raises ``ToolError`` for a name that stands for nothing."""
+        """Raises ``ToolError`` for a name of no tool or operation."""
         ...
 
 

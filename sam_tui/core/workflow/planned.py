@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from sam_tui.core.errors import UsageError
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
 from sam_tui.core.workflow.execution.context import excerpt
-from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE
+from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE, TASK_MATCHED
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import MODES, Advanced, ExecutionView, ModelStep, StepView
@@ -93,6 +93,8 @@ class PlannedTasks:
 
     def task_of(self, task_id: str) -> str:
         """What was to be achieved."""
+        if matched := self._workflows.records.task(task_id):
+            return matched
         view = self._workflows.records.execution(task_id)
         return str(view.params.get("task") or view.params.get("objective") or view.workflow)
 
@@ -118,7 +120,9 @@ class PlannedTasks:
             workflow = match.name if match else PLAN
             self._require_models(self._workflows.catalog.certain(workflow), service)
         if match is not None:
-            return self._workflows.start(match.name, match.params, execution_id=name, hold=hold)
+            begun = self._workflows.start(match.name, match.params, execution_id=name, hold=hold)
+            self._workflows.notes.add_note(begun.execution_id, TASK_MATCHED, {"task": task})
+            return begun
         params = {"task": task, "review": "true" if hold else "false"}
         return self._workflows.start(PLAN, params, execution_id=name)
 

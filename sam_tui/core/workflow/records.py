@@ -40,6 +40,8 @@ SYNTHESIZE = "synthesize"
 """The bundled workflow that answers anew."""
 SERVICE_CHOSEN = "service_chosen"
 """The event of a task whose AI service was chosen."""
+TASK_MATCHED = "task_matched"
+"""The event with the words of a task that a template matched."""
 MOST_READ = 200_000
 """Code points of an artifact in one piece."""
 _BRACKETS = str.maketrans("<>", "‹›")
@@ -96,9 +98,16 @@ class WorkflowRecords:
 
     def service(self, execution: str) -> str:
         """The AI service that was chosen for a task; empty for none."""
-        query = EventQuery(execution, type=SERVICE_CHOSEN, limit=1, newest=True)
+        return self._noted(execution, SERVICE_CHOSEN, "service")
+
+    def task(self, execution: str) -> str:
+        """The words of a task that a template matched; empty for another execution."""
+        return self._noted(execution, TASK_MATCHED, "task")
+
+    def _noted(self, execution: str, type_: str, key: str) -> str:
+        query = EventQuery(execution, type=type_, limit=1, newest=True)
         events = self.reader.events(query)
-        return str(json.loads(events[0].data_json).get("service", "")) if events else ""
+        return str(json.loads(events[0].data_json).get(key, "")) if events else ""
 
     def ended(self, execution: str) -> int:
         """How many attempts at steps of plans have ended: by it a refined context is seen to be old."""

@@ -38,7 +38,7 @@ class PermissionTool:
         self._listening = False
 
     def responder(self, before: Responder | None) -> Responder:
-        """Who answers at once: whoever did so before, and a yes for calls of the tool itself."""
+        """Who answers at once: the responder without this tool, and a yes for calls of the tool itself."""
 
         def respond(inquiry: Inquiry) -> Answer | None:
             if inquiry.call in self._calls and isinstance(inquiry.request, ApprovalRequest):

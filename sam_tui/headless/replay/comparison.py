@@ -19,6 +19,8 @@ from sam_tui.headless.replay.scenario import (
 
 Subject = Literal["requests", "results", "files"]
 SUBJECTS: tuple[Subject, ...] = ("requests", "results", "files")
+_COMPILED = (".pyc", ".pyo")
+"""Ends of names of files that hold the time and the place of what they were compiled from."""
 _MOST_LINES = 40
 """Lines of a difference that are printed."""
 _VARIES = (
@@ -34,7 +36,7 @@ _VARIES = (
     (r"\b(?:pid|process) \d+", "process"),
     (r"\d\d:\d\d:\d\d(?:\.\d+)?", "time"),
 )
-"""What is another in each run, and the word that stands for it."""
+"""Patterns of what differs in each run, and the placeholder for each."""
 _PATTERNS = [(re.compile(pattern), f"⟦{word}⟧") for pattern, word in _VARIES]
 
 
@@ -97,7 +99,8 @@ def _result_lines(result: RecordedResult) -> list[str]:
 
 
 def _of_files(recorded: Scenario, played: Scenario) -> Iterator[Deviation]:
-    for path in sorted(recorded.changed.keys() | played.changed.keys()):
+    paths = recorded.changed.keys() | played.changed.keys()
+    for path in sorted(path for path in paths if not path.endswith(_COMPILED)):
         then = recorded.changed.get(path, recorded.files.get(path))
         now = played.changed.get(path, played.files.get(path))
         if then is None or now is None:

@@ -150,7 +150,10 @@ class Picker(Dialog):
 
     def _take(self, key: str, typed: str) -> bool:
         """Move through the list, or choose, once it has what fits the words typed ahead of the key."""
-        if (act := self._keys_of_list.get(key)) is None:
+        act = self._keys_of_list.get(key)
+        if act is None and not typed:
+            act = self._list.ends.get(key)
+        if act is None:
             return False
         if self._narrowed is None:
             self._ahead.append((typed, act))

@@ -248,7 +248,7 @@ def head_lines(status: "FleetStatus") -> Content:
     left = f" · about {status.remaining:.0f} s left" if status.remaining and status.driven else ""
     return Content("\n").join((
         Content(f"{status.id} · {how} · {status.ended} of {status.total}{left}"),
-        Content(f"{counts} · ${status.cost:.4f} · {status.tokens} tokens").stylize("$text-muted"),
+        Content(f"{counts} · {status.money} · {status.tokens} tokens").stylize("$text-muted"),
         Content(one_line(status.workspace)).stylize("$text-muted"),
     ))  # fmt: skip
 

@@ -87,6 +87,11 @@ class ChoiceList(OptionList):
             "pagedown": self.action_page_down,
         }
 
+    @property
+    def ends(self) -> Mapping[str, Callable[[], None]]:
+        """To the first and the last entry, by key: in a field that has text these keys move its cursor."""
+        return {"home": self.action_first, "end": self.action_last}
+
 
 def take_key(event: events.Key, moves: Mapping[str, Callable[[], None]]) -> None:
     """Do the movement of a key and stop its event; other keys are left alone."""

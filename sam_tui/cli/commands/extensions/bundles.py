@@ -129,7 +129,8 @@ def show_command(**values: Any) -> int:
     folder = store.folder(bundle)
     _print(_described(bundle, folder, read_folder(folder.folder)))
     standing = _standing(store, bundle)
-    click.echo(f"  stands   {standing}")
+    active = "no: the copy has changed" if standing == "changed" else standing
+    click.echo(f"  active   {active}")
     return 1 if standing == "changed" else 0
 
 

@@ -255,7 +255,7 @@ def status_line(status: "FleetStatus") -> str:
     how = "running" if status.driven else "at rest"
     asks = f"; {status.questions} questions" if status.questions else ""
     left = f"; about {status.remaining:.0f} s left" if status.remaining and status.driven else ""
-    return f"{status.id}  {how}  {counts}{left}{asks}  ${status.cost:.4f}  {status.workspace}"
+    return f"{status.id}  {how}  {counts}{left}{asks}  {status.money}  {status.workspace}"
 
 
 def report_object(fleet: "FleetFolder") -> dict[str, object]:

@@ -157,7 +157,8 @@ def list_command(**values: Any) -> int:
         click.echo(json.dumps([_as_object(record) for record in records], indent=2))
         return 0
     if not records:
-        click.echo("No conversations yet.", err=True)
+        none = "No archived conversations." if values["archived"] else "No conversations yet."
+        click.echo(none, err=True)
     for record in records:
         click.echo(terminal_safe(_line(record)))
     return 0

@@ -53,7 +53,7 @@ class PipedProgram(Protocol):
         ...
 
     async def overdue(self, seconds: float) -> None:
-        """Return once so much time has passed; while a person is asked something, time stands still."""
+        """Return after this much time; the time in which a person answers a question does not count."""
         ...
 
     async def stop(self) -> None:

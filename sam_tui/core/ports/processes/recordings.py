@@ -1,4 +1,4 @@
-"""Recordings of terminals: kept, played, and copied without secrets."""
+"""Recordings of terminals: how they are stored, played, and copied without secrets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -79,7 +79,7 @@ class Pin(Protocol):
 
     @property
     def position(self) -> tuple[int, int] | None:
-        """(column, row) with 0 the oldest row kept; None once it is gone or out of sight."""
+        """(column, row), where 0 is the oldest stored row; None once the row is dropped or not visible."""
         ...
 
 
@@ -109,7 +109,7 @@ class InputEncoding(Protocol):
 
 
 class ScreenText(Protocol):
-    """All rows of a screen that are kept; row 0 is the oldest, a place is (column, row)."""
+    """All stored rows of a screen; row 0 is the oldest, a place is (column, row)."""
 
     @property
     def total(self) -> int:
@@ -122,7 +122,7 @@ class ScreenText(Protocol):
         ...
 
     def search(self, needle: str, *, limit: int = 1000) -> Sequence[TextSpan]:
-        """Where a text stands, newest first, without regard to ASCII case."""
+        """The places of a text, newest first, without regard to ASCII case."""
         ...
 
     def text(self, start: tuple[int, int], end: tuple[int, int], *, block: bool = False) -> str:

@@ -52,7 +52,7 @@ class TaskRun(Protocol):
         ...
 
     def output(self, start: int) -> SessionOutput:
-        """Everything kept that was printed since ``start`` (characters since it began)."""
+        """All stored output since ``start`` (characters since it began)."""
         ...
 
     async def wait(self, seconds: float | None = None) -> bool:

@@ -45,7 +45,7 @@ class CommandRequest:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """What its environment has besides the usual."""
     apart: bool = False
-    """Whether what it writes to standard error is kept apart from its output."""
+    """Whether its standard error is stored separately from its output."""
     readable: tuple[str, ...] = ()
     """Real paths outside that it reads without a question."""
 
@@ -265,7 +265,7 @@ class TurnTaking(Protocol):
         ...
 
     async def tidied(self) -> None:
-        """Wait until nothing unfinished stands before the agent's keys; ``ToolError`` where it does."""
+        """Wait until the line has no unfinished input of the person; ``ToolError`` if it still has."""
         ...
 
     def redacted(self, text: str) -> str:
@@ -387,7 +387,7 @@ class Terminals(Protocol):
         ...
 
     def missed(self, session: TerminalSession, record: CommandRecord) -> tuple[str, ...]:
-        """Withheld variables that a failed command of the agent's wanted; the person is told once."""
+        """Withheld variables that a failed command of the agent wanted; the person sees each once."""
         ...
 
     async def close(self, session: SessionId) -> None:

@@ -128,7 +128,7 @@ def _pinned(runtime: "Runtime", session: "Session") -> list[str]:
     pins = runtime.conversations.pins(session.conversation)
     return [
         "Always in the context: system prompt and tools, instructions, your last message,",
-        f"{todos} open todos, {len(pins)} pins of yours (/pin)",
+        f"{todos} open todo{'s' * (todos != 1)}, {len(pins)} pin{'s' * (len(pins) != 1)} of yours (/pin)",
         *(f"    {' '.join(pin.split())[:90]}" for pin in pins),
     ]
 
