@@ -17,6 +17,7 @@ from sam_tui.adapters.search.run import OpenedPlace, RipgrepRecords, opened, run
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.files import FileMatches, GrepHit, GrepRequest, GrepResult, Hear, unheard
+from sam_tui.core.text.plain import gist
 
 # --no-require-git: a .gitignore counts in folders that are no repository too.
 _ALWAYS = ("--no-config", "--no-messages", "--no-require-git", "--color=never")
@@ -325,6 +326,6 @@ def _invalid(request: GrepRequest, errors: str) -> ToolError:
     reason = second if second and ("not supported" in first or not first) else first
     reason = reason.removeprefix("error: ") or " ".join(lines)[:300]
     return ToolError(
-        f"Cannot search for {request.pattern[:200]!a}: {reason}.",
+        f"Cannot search for {gist(request.pattern, 200)!r}: {reason}.",
         hint="Correct the regular expression, or pass isRegexp: false to take the text literally.",
     )

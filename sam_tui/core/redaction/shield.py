@@ -31,6 +31,10 @@ _MOST_SEEN = 64
 """Values that were found by their form and are then known wherever they stand."""
 _GAP = rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{{0,2000}}(?:\x07|\x1b\\)|\0|{INVISIBLE})+"
 """What may stand within a secret and is not seen: colours, links, characters without a width."""
+_CUT = "…"
+"""Stands where a text was cut."""
+_SHORTEST_CUT, _LONGEST_CUT = 4, 400
+"""Characters of the beginning of a known value that are masked where it was cut."""
 _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -71,6 +75,8 @@ class Shield:
         """The known values from the longest to the shortest, and their lengths below zero, to search."""
         self._worded: list[str] = []
         """The known values that contain blanks."""
+        self._heads: dict[str, list[str]] = {}
+        """The known values by their first characters; made when it is needed."""
         self._seen_values: dict[str, set[str]] = {}
         self._given: set[str] = set()
         self._shown: set[str] = set()
@@ -111,6 +117,8 @@ class Shield:
         text = self._replaced(text, assigned_secrets(text), counts)
         if len(self._known) != before:
             text = self._mask_known(text, counts)
+        if _CUT in text:
+            text = self._mask_cut(text, counts)
         invisible = 0
         if not text.isascii():
             text, invisible = show_invisible(text, self._shown)
@@ -216,6 +224,30 @@ class Shield:
 
         return re.sub("|".join([PLACEHOLDER.pattern, *map(_sought, present)]), masked, text)
 
+    def _mask_cut(self, text: str, counts: dict[str, int]) -> str:
+        """The text without beginnings of known values that end where the text was cut."""
+        parts = text.split(_CUT)
+        for index, part in enumerate(parts[:-1]):
+            if (beginning := self._beginning(part)) is not None:
+                start, value = beginning
+                name = self._known[value].split(":")[1]
+                placeholder = self._placeholder(name, part[start:])
+                counts[placeholder] = counts.get(placeholder, 0) + 1
+                parts[index] = part[:start] + placeholder
+        return _CUT.join(parts)
+
+    def _beginning(self, text: str) -> tuple[int, str] | None:
+        """Where the longest beginning of a known value starts that the text ends with, and the value."""
+        if not self._heads:
+            for value in self._known:
+                if len(value) > _SHORTEST_CUT and not wordlike(value):
+                    self._heads.setdefault(value[:_SHORTEST_CUT], []).append(value)
+        for start in range(max(0, len(text) - _LONGEST_CUT), len(text) - _SHORTEST_CUT + 1):
+            for value in self._heads.get(text[start : start + _SHORTEST_CUT], ()):
+                if value.startswith(text[start:]):
+                    return start, value
+        return None
+
     def _replaced(
         self, text: str, spans: Sequence[tuple[str, int, int]], counts: dict[str, int]
     ) -> str:
@@ -257,6 +289,7 @@ class Shield:
     def _sort(self) -> None:
         # The longest first: a value may be part of another.
         self._known = dict(sorted(self._known.items(), key=lambda pair: (-len(pair[0]), pair)))
+        self._heads = {}
         self._by_length = ([-len(value) for value in self._known], list(self._known))
         self._worded = [value for value in self._known if any(map(str.isspace, value))]
 

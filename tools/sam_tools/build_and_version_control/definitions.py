@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from sam_tools.build_and_version_control.quotes import needs_quotes, word, words
 from sam_tui.core.errors import ToolError
+from sam_tui.core.text.plain import gist
 
 # Each alternative also ends at the end of the text, so that no input is read more than once.
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -228,7 +229,7 @@ def read_entries(tasks: Sequence[Mapping[str, object]], name: str) -> Definition
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
             faults[str(label)] = ToolError(
-                f"Task {str(label)[:80]!r} in {name} is wrong: `{where}`: {first['msg']}."
+                f"Task {gist(str(label), 80)!r} in {name} is wrong: `{where}`: {first['msg']}."
             )
     return Definitions(tuple(entries), faults)
 
@@ -297,7 +298,7 @@ def _argument(argument: str | QuotedText, folder: str) -> str:
 
 def _variable_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ToolError(f"{name[:80]!r} cannot be the name of a variable.")
+        raise ToolError(f"{gist(name, 80)!r} cannot be the name of a variable.")
     return name
 
 

@@ -170,12 +170,16 @@ def _report(
     return ToolResult("\n".join(lines), ok=ok, display=display, data=data)
 
 
+def _clipped(message: str) -> str:
+    return message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 1]}…"
+
+
 def _selected(
     outcomes: Sequence[_Outcome], files: Sequence[Location], workspace: str
 ) -> list[Diagnostic]:
     """The diagnostics of the files, the most severe first."""
     diagnostics = [
-        replace(item, file=_shown(item.file, workspace), message=item.message[:_LONGEST_MESSAGE])
+        replace(item, file=_shown(item.file, workspace), message=_clipped(item.message))
         for outcome in outcomes
         for item in outcome.diagnostics
         if _asked_for(item, files)

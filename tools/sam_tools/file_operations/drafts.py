@@ -18,7 +18,7 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.code import Drop, EditableFiles, EditStep, Move, Put, Snapshot, Stamp
-from sam_tui.core.text.plain import printable
+from sam_tui.core.text.plain import gist, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class PatchDraft:
         target = version.data
         if version.link and (not target or b"\n" in target or b"\0" in target):
             raise ToolError(
-                f"{printable(where.display_path)} cannot lead to {target[:60]!r}.",
+                f"{printable(where.display_path)} cannot lead to {gist(target, 60)!r}.",
                 hint="A symbolic link has one line, with `\\ No newline at end of file` below it.",
             )
         self._now[where.real] = version

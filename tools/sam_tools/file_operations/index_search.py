@@ -144,7 +144,8 @@ def _seconds(name: str, date: str) -> float:
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError) as error:
         raise ToolError(
-            f"{name} {date[:60]!a} is no ISO date.", hint="Write 2025-01-31 or 2025-01-31T12:00."
+            f"{name} {gist(date, 60)!r} is no ISO date.",
+            hint="Write 2025-01-31 or 2025-01-31T12:00.",
         ) from error
 
 

@@ -99,7 +99,7 @@ class Usages:
         lines = data.split(b"\n")
         path = named(where, workspace)
         return [
-            _Found(path, u, lines[u.line - 1].decode("utf-8", "replace").strip()[:_LONGEST_LINE])
+            _Found(path, u, gist(lines[u.line - 1].decode("utf-8", "replace"), _LONGEST_LINE))
             for u in usages
         ]
 
@@ -122,7 +122,7 @@ def _split(symbol: str) -> tuple[str, str]:
     text = symbol.strip().removesuffix("()")
     *holders, name = re.split(r"::|->|\.|#", text) if text else [""]
     if not name or re.search(r"\s", name):
-        raise ToolError(f"{symbol[:80]!a} is not a name.", hint="Pass one, such as read_file.")
+        raise ToolError(f"{gist(symbol, 80)!r} is not a name.", hint="Pass one, such as read_file.")
     return (holders[-1] if holders else ""), name
 
 

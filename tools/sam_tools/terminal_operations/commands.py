@@ -28,7 +28,7 @@ from sam_tui.core.ports.processes.terminals import (
     Commands,
     Terminals,
 )
-from sam_tui.core.text.plain import PlainStream, escaped, plain
+from sam_tui.core.text.plain import PlainStream, escaped, gist, plain
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _REFUSALS = ("Permission denied", "Read-only file system", "Operation not permitted", "EACCES")
@@ -214,7 +214,7 @@ class CommandOperations:
         command = self._background.find(SessionId(identifier)) if self._background else None
         if command is None or command.conversation != context.conversation:
             raise ToolError(
-                f"There is no background command {escaped(identifier)[:100]!r} in this conversation.",
+                f"There is no background command {gist(identifier, 100)!r} in this conversation.",
                 hint="get_terminal_output without an id lists them.",
             )
         return command

@@ -40,7 +40,7 @@ from sam_tui.core.ports.processes.terminals import (
     Terminals,
     TerminalSession,
 )
-from sam_tui.core.text.plain import escaped, plain
+from sam_tui.core.text.plain import escaped, gist, plain
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
@@ -331,7 +331,7 @@ class SessionOperations:
         session = self._named(identifier)
         if session is None or session.conversation != context.conversation:
             raise ToolError(
-                f"There is no terminal session {escaped(identifier)[:100]!r} in this conversation.",
+                f"There is no terminal session {gist(identifier, 100)!r} in this conversation.",
                 hint="create_session returns the id of this conversation's session.",
             )
         return session

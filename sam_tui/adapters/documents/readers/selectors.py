@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from sam_tui.core.errors import ToolError
-from sam_tui.core.text.plain import printable
+from sam_tui.core.text.plain import gist, printable
 
 _NAME = r"[A-Za-z_][\w-]*"
 _ATTRIBUTE = re.compile(rf"(?P<path>.*\S)\s*@\s*(?P<attribute>{_NAME})", re.S)
@@ -168,6 +168,6 @@ def _quoted(value: str) -> str:
 def _unknown(text: str, at: int) -> ToolError:
     remainder = printable(text[at : at + 40]) or "its end"
     return ToolError(
-        f"The selector {text[:80]!a} is not understood at {remainder!a}.",
+        f"The selector {gist(text, 80)!r} is not understood at {remainder!a}.",
         hint='Write CSS such as "h2.title", "a[href^=http]@href", "table tr:nth-child(2) > td".',
     )

@@ -10,7 +10,7 @@ from sam_tools.file_operations.patch.pieces import FilePatch, Hunk, Line
 from sam_tools.file_operations.patch.placement import Ground, HunkPosition, Misfit
 from sam_tools.file_operations.replacement import nearest
 from sam_tui.core.errors import ToolError
-from sam_tui.core.text.plain import printable
+from sam_tui.core.text.plain import gist, printable
 
 _WIDTH = 100
 
@@ -35,7 +35,7 @@ def refused(text: str, patch: FilePatch, hunk: Hunk, misfit: Misfit, name: str) 
             )
         case "anchor":
             return ToolError(
-                f"{name}: {which} belongs below {misfit.anchor[:100]!a}, which is not in the file. "
+                f"{name}: {which} belongs below {gist(misfit.anchor, 100)!r}, which is not in the file. "
                 "Nothing was changed.",
                 hint=nearest(text, misfit.anchor) or "Read the file and copy that line exactly.",
             )
@@ -219,7 +219,7 @@ def created(patch: FilePatch, name: str) -> str:
         for line in hunk.lines:
             if line.mark == "-":
                 raise ToolError(
-                    f"{name}: the patch makes this file new but removes {line.text[:60]!a} from it.",
+                    f"{name}: the patch makes this file new but removes {gist(line.text, 60)!r} from it.",
                     hint="A new file has + lines only. Update an existing one under its own name.",
                 )
             rows.append(line.text + ("\n" if line.newline else ""))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from sam_tools.file_operations.patch.pieces import FilePatch, Hunk, Line, Mark
 from sam_tools.file_operations.patch.unified import numbered
 from sam_tui.core.errors import ToolError
+from sam_tui.core.text.plain import gist
 
 _SECTION = re.compile(r"\*\*\* (Update|Add|Delete) File:\s*(.*?)\s*\Z")
 _MOVE = re.compile(r"\*\*\* Move to:\s*(.*?)\s*\Z")
@@ -26,7 +27,7 @@ def parse_envelope(lines: Sequence[str]) -> tuple[FilePatch, ...]:
             if line.rstrip() in ("*** Begin Patch", "*** End Patch"):
                 inside = line.rstrip() == "*** Begin Patch"
             elif line.strip() and inside:
-                raise _wrong(at, f"{line[:60]!a} stands outside of any file")
+                raise _wrong(at, f"{gist(line, 60)!r} stands outside of any file")
             at += 1
             continue
         end = at + 1
@@ -105,7 +106,9 @@ class _Hunks:
             elif line.startswith("\\"):
                 continue  # how a file ends is kept, whatever a model says of it
             else:
-                raise _wrong(self._first + index, f"{line[:60]!a} is neither context nor change")
+                raise _wrong(
+                    self._first + index, f"{gist(line, 60)!r} is neither context nor change"
+                )
             self._blanks = 0 if line else self._blanks + 1
         self._finish()
         return self._hunks

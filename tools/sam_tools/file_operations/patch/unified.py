@@ -19,6 +19,7 @@ from sam_tools.file_operations.patch.headers import (
 )
 from sam_tools.file_operations.patch.pieces import FilePatch, Hunk, Line, Mark
 from sam_tui.core.errors import ToolError
+from sam_tui.core.text.plain import gist
 
 _HUNK = re.compile(r"@@+ *-(\d+)(?:,(\d+))? +\+(\d+)(?:,(\d+))? *@@+")
 _VERSION = re.compile(r"\d+\.\d+\S*(?: \(.*\))?\s*\Z")
@@ -188,7 +189,7 @@ class _Reader:
                 body.append(Line(_MARKS[text[0]], text[1:]))
             else:
                 raise self._wrong(
-                    f"{text[:60]!a} is neither context nor change",
+                    f"{gist(text, 60)!r} is neither context nor change",
                     "Lines of a hunk begin with a space, + or -.",
                 )
             blanks = 0 if text else blanks + 1
