@@ -5,8 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rich.terminal_theme import TerminalTheme
+from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.theme import Theme
+
+# For each widget Textual looks for every rule in a set. Its own hash of a rule is the same identity, but
+# calls Python, and raises an audit event, once for each rule of each widget.
+RuleSet.__hash__ = object.__hash__
 
 
 class ThemeStylesheet(Stylesheet):
