@@ -1,11 +1,24 @@
-"""Where this program lies, and where this system keeps its settings and data for a user."""
+"""Where this program lies, where its settings and data are, and where a person and a project extend it."""
 
 import os
+from collections.abc import Callable
 
 from sam_tui.core.errors import ConfigurationError
 
 IMPORT_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder that this program is imported from, for processes that are started without a search path."""
+
+
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
+"""Of a folder of the workspace: the first that is there. The settings folder has the first of them."""
+FURTHER_INSTRUCTIONS = ".github/copilot-instructions.md"
+SKILLS, PROJECT_SKILLS = "skills", (".agents/skills", ".sam/skills")
+"""Folders: below the settings folder, and below the workspace."""
+HOOKS, PROJECT_HOOKS = "hooks.json", ".sam/hooks.json"
+BUNDLES, PROJECT_BUNDLES = "bundles.json", ".sam/bundles.json"
+"""Files in the same two places."""
+PROJECT_DEFINITIONS = (".sam", ".claude")
+"""Below the workspace: they have folders of commands, agents and rules."""
 
 
 def data_folder() -> str:
@@ -28,3 +41,61 @@ def _folder(kind: str) -> str:
             f"There is no home folder: HOME is not set, and the system has none for user {os.getuid()}.",
             hint="Set HOME, or name both folders: SAM_TUI_DATA_DIR and SAM_TUI_CONFIG_DIR.",
         ) from error
+
+
+class ExtensionPlaces:
+    """Where a person and a project may have skills, hooks, bundles, instructions and definitions.
+
+    Whether something is there takes a look at the disk and loads no module. ``outside`` says whether a
+    path is not in the workspace ``root``.
+    """
+
+    def __init__(
+        self, config_dir: str, home: str, root: str, outside: Callable[[str], bool]
+    ) -> None:
+        self._config_dir = config_dir
+        self._root = root
+        self._personal = (config_dir, os.path.join(home, ".claude"))
+        self._outside = outside
+
+    @property
+    def has_bundles(self) -> bool:
+        """Whether the person ever added a bundle."""
+        return os.path.lexists(self.settings_path(BUNDLES))
+
+    @property
+    def has_skills(self) -> bool:
+        """Whether there are folders for skills: in the settings folder, the workspace, or a bundle."""
+        folders = (self.settings_path(SKILLS), *self._below(PROJECT_SKILLS))
+        return any(map(os.path.isdir, folders)) or self.has_bundles
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether a file that may configure hooks exists."""
+        files = (self.settings_path(HOOKS), *self._below((PROJECT_HOOKS,)))
+        return any(map(os.path.lexists, files)) or self.has_bundles
+
+    def has_instructions(self, trusted: bool, nested: Callable[[], object]) -> bool:
+        """Whether there is an instruction file that may be read; ``nested`` are those of folders below."""
+        project = self._below((*INSTRUCTION_FILES, FURTHER_INSTRUCTIONS))
+        if trusted and (any(map(os.path.lexists, project)) or nested()):
+            return True
+        rules = map(os.path.isdir, self.definition_folders("rules"))
+        return os.path.lexists(self.settings_path(INSTRUCTION_FILES[0])) or any(rules)
+
+    def settings_path(self, name: str) -> str:
+        """A path below the settings folder."""
+        return os.path.join(self._config_dir, name)
+
+    @property
+    def own_definitions(self) -> tuple[str, ...]:
+        """The person's folders of commands, agents and rules: ours, and Claude Code's."""
+        return tuple(filter(self._outside, self._personal))
+
+    def definition_folders(self, kind: str) -> list[str]:
+        """Every folder in which definitions of a kind may lie."""
+        folders = (*self.own_definitions, *self._below(PROJECT_DEFINITIONS))
+        return [os.path.join(folder, kind) for folder in folders]
+
+    def _below(self, names: tuple[str, ...]) -> list[str]:
+        return [os.path.join(self._root, name) for name in names]

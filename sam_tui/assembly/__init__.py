@@ -7,6 +7,6 @@ agent    tools, hooks, reminders, subagents, turns; runtime: what a front end ge
 """
 
 from sam_tui.assembly.options import Options
-from sam_tui.assembly.runtime import build, load_workbench, prepare, warm
+from sam_tui.assembly.runtime import build
 
-__all__ = ["Options", "build", "load_workbench", "prepare", "warm"]
+__all__ = ["Options", "build"]

@@ -1,8 +1,6 @@
 """The agent of a runtime: its guard, tools, hooks, reminders, subagents, servers and turns."""
 
-import os
 import socket
-import sys
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING
 
@@ -25,11 +23,12 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.prompt.reminders import Injectors
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.skills import worded
-from sam_tui.core.prompt.system import guidance, short_prompt, system_prompt
+from sam_tui.core.prompt.system import PromptChoice, environment_facts, guidance, system_prompt
 from sam_tui.core.tooling.checkpoints import CallCheckpoints
 from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 from sam_tui.core.tooling.short_list import CALL, FIND
+from sam_tui.folders import HOOKS
 from sam_tui.settings.values import number_of_variable
 
 if TYPE_CHECKING:
@@ -152,8 +151,11 @@ class Agent(Providers):
         from sam_tui.core.agent.notes.notetaker import Notetaker
 
         options = self.configuration.options
+        prompt = PromptChoice(
+            options.system_prompt, options.personality, options.prompt_text, options.prompt_appended
+        )
         requests = RequestBuilder(
-            system_prompt(self._guidance(), self.workspace),
+            prompt.full(self.prompts, self.workspace),
             self.executor.registry.schemas_json,
             Injectors(
                 [*build_reminders(self._sources()), *self.plugins.reminders],
@@ -161,7 +163,7 @@ class Agent(Providers):
                 self.shield.redact,
             ),
             self.todos,
-            short_system=self._short_prompt,
+            short_system=lambda: prompt.short(self.prompts, self.workspace),
         )
         return TurnEngine(
             self.executor,
@@ -232,7 +234,11 @@ class Agent(Providers):
 
         The first time raises ``ConfigurationError`` for a file that counts and cannot be used.
         """
-        return self._hooking if "_hooking" in self.loaded or self.configuration.has_hooks else None
+        return (
+            self._hooking
+            if "_hooking" in self.loaded or self.configuration.extensions.has_hooks
+            else None
+        )
 
     @property
     @once
@@ -249,7 +255,7 @@ class Agent(Providers):
             reads=lambda line: self.named_reads.of_line(line, root),
             bundles=self.bundles,
         )
-        user = os.path.join(folders.config_dir, "hooks.json")
+        user = self.configuration.extensions.settings_path(HOOKS)
         beyond = self.workspace.locate(user).root is None
         return Hooking(hooks, self.guard, self.storage.decisions, self.bus, own_yes=beyond)
 
@@ -263,7 +269,10 @@ class Agent(Providers):
 
     def instructions(self) -> "Instructions | None":
         """The instructions; None if there are no files to read."""
-        readable = "_instructions" in self.loaded or self.configuration.has_instructions
+        trust, extensions = self.configuration.trust, self.configuration.extensions
+        readable = "_instructions" in self.loaded or extensions.has_instructions(
+            trust.trusted, trust.nested
+        )
         return self._instructions if readable else None
 
     @property
@@ -287,36 +296,12 @@ class Agent(Providers):
             trusted=lambda: trust.trusted,
         )
 
-    def _guidance(self) -> str:
-        options = self.configuration.options
-        chosen = guidance(self.prompts, options.system_prompt, options.personality)
-        parts = (options.prompt_text or chosen, options.prompt_appended)
-        return "\n\n".join(part.strip() for part in parts if part.strip())
-
-    def _short_prompt(self) -> str:
-        options = self.configuration.options
-        if options.prompt_text or options.prompt_appended:
-            return system_prompt(self._guidance(), self.workspace, short=True)
-        return short_prompt(
-            self.prompts, options.system_prompt, options.personality, self.workspace
-        )
-
     def _offered_skills(self) -> "FileSkills | None":
         return self.skills if self.has_skills else None
 
     def _workflow_mode(self, conversation: ConversationId) -> bool:
         chosen = self.subagents.workflow_mode(conversation)
         return self.configuration.options.workflow_mode if chosen is None else chosen
-
-    def _facts(self, conversation: ConversationId) -> dict[str, str]:
-        """Facts about the environment for the system prompt."""
-        scope = self.storage.memories.scope_of(conversation)
-        shared = scope.removeprefix("topic:") if scope != conversation else ""
-        return {
-            "System": sys.platform,
-            "Permission mode": self.guard.policy.mode,
-            "Memory shared with topic": shared,
-        }
 
     def _sources(self) -> ReminderSources:
         return ReminderSources(
@@ -327,7 +312,11 @@ class Agent(Providers):
             self.todos,
             self._workflow_mode,
             self.workflows.digest,
-            self._facts,
+            lambda conversation: environment_facts(
+                conversation,
+                self.storage.memories.scope_of(conversation),
+                self.guard.policy.mode,
+            ),
             self.instructions,
             self._offered_skills,
             self.ended_beside,

@@ -113,7 +113,7 @@ def make_servers(
         parts.workspace.root,
         parts.environ,
         configuration.trust,
-        lambda: configuration.has_bundles,
+        lambda: configuration.extensions.has_bundles,
         parts.bundles,
         _reserved,
     )

@@ -1,25 +1,14 @@
 """A runtime from its options: all parts made in an order in which each fault is told at the start."""
 
-import asyncio
-import importlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 from sam_tui.assembly.agent import Agent
 from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.options import Options
 from sam_tui.core.errors import UsageError
-from sam_tui.core.events import (
-    Answered,
-    Event,
-    Noticed,
-    ReasoningStreamed,
-    RequestSent,
-    TextStreamed,
-    TurnFinished,
-    TurnStarted,
-)
+from sam_tui.core.events import Noticed
 from sam_tui.core.ports.model import Model
 from sam_tui.core.runtime import Runtime
 
@@ -46,7 +35,9 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
             parts.executor,
             parts.engine,
             parts.servers,
-            limits=configuration.turn_limits,
+            limits=configuration.layers.turn_limits(
+                options.max_turns, options.max_tokens, options.max_cost
+            ),
             topic=options.topic,
             plugins=parts.plugins.reports,
         )
@@ -98,60 +89,3 @@ def _agent(parts: Agent, line: str) -> Model:
         parts.budgets.conversation,
     )
     return AgentModel(host)
-
-
-_FOR_CALLS = (
-    "sam_tui.adapters.terminal.emulator.screen",
-    "sam_tools.file_operations",
-    "sam_tools.terminal_operations",
-    "sam_tools.todo_operations",
-)
-"""The modules that nearly every conversation uses, but not for its first request."""
-
-
-def load_workbench() -> None:
-    """Import what every workbench uses at once. Takes 0.1 s: call it on a thread."""
-    for leaf in ("storage", "prompts", "llm.choice", "terminal.commands", "terminal.sessions"):
-        importlib.import_module(f"sam_tui.adapters.{leaf}")
-
-
-def warm(runtime: Runtime) -> None:
-    """Load on a thread of its own what the first request needs, and nothing besides."""
-    if runtime.model is not None:
-        from sam_tui.adapters.llm.choice import warm as warm_model
-
-        warm_model(runtime.model)
-
-
-async def prepare(runtime: Runtime, modules: Sequence[str], *, awaited: bool) -> None:
-    """Make ready what the first answer and its calls need, part by part, whenever nobody waits for one.
-
-    ``modules`` are those that draw an answer. ``awaited``: a prompt waits already. Threads take turns,
-    so that each part would delay the request.
-    """
-    events = runtime.bus.subscribe()
-    try:
-        drawing, calls = (
-            [partial(importlib.import_module, name) for name in names]
-            for names in (modules, _FOR_CALLS)
-        )
-        for part in (*drawing, runtime.commands.warm, *calls):
-            awaited = _awaiting(events.drain(), awaited)
-            while awaited:
-                awaited = _awaiting(await events.batch(), awaited)
-            await asyncio.to_thread(part)
-    finally:
-        events.close()
-
-
-def _awaiting(events: Sequence[Event], awaited: bool) -> bool:
-    """Whether an answer that was asked for has not begun, after these events."""
-    for event in events:
-        match event:
-            case TurnStarted() | RequestSent():
-                awaited = True
-            case TextStreamed() | ReasoningStreamed() | Answered() | TurnFinished():
-                awaited = False
-            case _:
-                pass
-    return awaited

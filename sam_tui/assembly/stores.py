@@ -5,17 +5,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sam_tui.assembly.configuration import PROJECT_DEFINITIONS, Configuration
+from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.lazy import Lazy, once
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
-from sam_tui.core.errors import StorageError
 from sam_tui.core.ports.prompts import DefinitionKind, DefinitionListing
 from sam_tui.core.redaction.settings_files import SettingsFiles
 from sam_tui.core.redaction.shield import Shield, secrets_of_environment
 from sam_tui.core.services import Remembered
 from sam_tui.core.workflow.lazy import LazyWorkflows
+from sam_tui.folders import PROJECT_DEFINITIONS
 
 if TYPE_CHECKING:
     from sam_tui.adapters.bundles import BundleStore
@@ -146,29 +146,27 @@ class Stores(Lazy, ABC):
 
     def bundles(self) -> "Sequence[BundleFolder]":
         """The bundles in use; their modules are loaded only after one was added."""
-        return self._bundles.counting() if self.configuration.has_bundles else ()
+        return self._bundles.counting() if self.configuration.extensions.has_bundles else ()
 
     @property
     @once
     def _bundles(self) -> "BundleStore":
         from sam_tui.adapters.bundles import BundleStore
+        from sam_tui.adapters.bundles.store import pinned_digests
 
-        configuration = self.configuration
-        return BundleStore(configuration.folders.config_dir, configuration.pinned_bundles)
+        trust = self.configuration.trust
+        return BundleStore(self.configuration.folders.config_dir, lambda: pinned_digests(trust))
 
     def remember(self, text: str) -> str:
         """Add a line to the person's own instructions; returns their path. Raises ``StorageError``."""
         from sam_tui.adapters.instructions.files import add_note
 
-        try:
-            return add_note(self.configuration.folders.config_dir, text)
-        except OSError as error:
-            raise StorageError(f"It could not be written: {error.strerror}.") from error
+        return add_note(self.configuration.folders.config_dir, text)
 
     def definitions(self, kind: "DefinitionKind") -> "DefinitionListing":
         """The commands, agents or rules of files; their reader is loaded where there is a folder."""
-        folders = self.configuration.definition_folders(kind)
-        if any(map(os.path.isdir, folders)) or self.configuration.has_bundles:
+        folders = self.configuration.extensions.definition_folders(kind)
+        if any(map(os.path.isdir, folders)) or self.configuration.extensions.has_bundles:
             return self._definitions.listing(kind)
         return DefinitionListing()
 
@@ -179,7 +177,7 @@ class Stores(Lazy, ABC):
 
         configuration, trust = self.configuration, self.configuration.trust
         sources = DefinitionSources(
-            configuration.own_definitions,
+            configuration.extensions.own_definitions,
             PROJECT_DEFINITIONS,
             self.workspace.root,
             self.files,
@@ -194,7 +192,7 @@ class Stores(Lazy, ABC):
     @once
     def has_skills(self) -> bool:
         """Whether there are folders for skills at the start."""
-        return self.configuration.has_skills
+        return self.configuration.extensions.has_skills
 
     @property
     @once

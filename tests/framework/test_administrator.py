@@ -92,7 +92,13 @@ async def test_it_holds_whatever_the_other_files_say(
     assert (guard.seconds, read.limits.max_turns) == (120, 7)
     for flag, steps in ((None, 7), (50, 7), (3, 3)):
         options = Options(str(bench.folder), str(tmp_path / "data"), max_turns=flag)
-        assert Configuration.of(options, environ).turn_limits.steps == steps
+        assert (
+            Configuration
+            .of(options, environ)
+            .layers.turn_limits(options.max_turns, None, None)
+            .steps
+            == steps
+        )
     guard.use_mode("auto")
     with pytest.raises(UsageError, match="does not allow the mode 'bypass'"):
         guard.use_mode("bypass")

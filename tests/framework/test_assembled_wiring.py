@@ -10,7 +10,7 @@ import pytest
 
 from sam_tui.adapters.policy import FileLedger
 from sam_tui.adapters.terminal.holders.client import Holders
-from sam_tui.assembly import prepare
+from sam_tui.cli.preload import prepare
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.bus import Subscription
 from sam_tui.core.errors import ConfigurationError, ConversationInUse
@@ -309,6 +309,6 @@ async def test_who_made_a_program_ready_hears_nothing_more(opened: Opened) -> No
     runtime = opened().runtime
     gc.collect()
     before = heard()
-    await prepare(runtime, (), awaited=False)
+    await prepare(runtime, awaited=False)
     gc.collect()
     assert heard() == before

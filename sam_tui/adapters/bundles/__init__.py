@@ -1,6 +1,6 @@
 """Bundles: their content from a folder or a commit, and those that the person trusts."""
 
 from sam_tui.adapters.bundles.content import BundleContent
-from sam_tui.adapters.bundles.store import PROJECT_FILE, BundleStore
+from sam_tui.adapters.bundles.store import BundleStore
 
-__all__ = ["PROJECT_FILE", "BundleContent", "BundleStore"]
+__all__ = ["BundleContent", "BundleStore"]

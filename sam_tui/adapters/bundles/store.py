@@ -20,11 +20,10 @@ from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bou
 from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.local_files.private_files import exclusive, replace_file
 from sam_tui.core.ports.policy import BundleFolder
+from sam_tui.folders import BUNDLES, PROJECT_BUNDLES
 
-RECORDS, COPIES = "bundles.json", "bundles"
+COPIES = "bundles"
 """Below the settings folder."""
-PROJECT_FILE = ".sam/bundles.json"
-"""Below the workspace."""
 MOST_BYTES = 32_000_000
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 LONGEST_NAME = 24
@@ -58,7 +57,7 @@ class BundleStore:
     def __init__(
         self, config_dir: str, pinned: Callable[[], Collection[str]] = frozenset[str]
     ) -> None:
-        self._path = os.path.join(config_dir, RECORDS)
+        self._path = os.path.join(config_dir, BUNDLES)
         self._copies = os.path.realpath(os.path.join(config_dir, COPIES))
         self._pinned = pinned
         self._read: Unchanged[tuple[Bundle, ...]] = Unchanged()
@@ -197,12 +196,20 @@ def require_name(name: str) -> str:
     return name
 
 
+def pinned_digests(trust: FolderTrust) -> frozenset[str]:
+    """The digests of the bundles that a folder names; none where it is not trusted or they are wrong."""
+    try:
+        return frozenset(bundle.digest for bundle in project_bundles(trust))
+    except (ConfigurationError, UsageError):
+        return frozenset()
+
+
 def project_bundles(trust: FolderTrust) -> tuple[Bundle, ...]:
     """The bundles that a trusted folder names, without their files. Raises ``ConfigurationError``."""
-    path = os.path.join(trust.folder, PROJECT_FILE)
+    path = os.path.join(trust.folder, PROJECT_BUNDLES)
     try:
         data = read_bounded(path, most=1_000_000, root=trust.folder) if trust.trusted else b""
-        if not data or not trust.vouches(PROJECT_FILE, data):
+        if not data or not trust.vouches(PROJECT_BUNDLES, data):
             return ()
         entries = cast("dict[str, dict[str, str]]", json.loads(data)["bundles"])
         return tuple(_pinned(trust.folder, name, entries[name]) for name in sorted(entries))

@@ -25,6 +25,7 @@ from sam_tui.core.ports.hooks import (
 )
 from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
+from sam_tui.folders import HOOKS, PROJECT_HOOKS
 
 OBJECTS = 2
 """The exit code of an objection."""
@@ -132,10 +133,6 @@ def _with(answer: HookAnswer, **texts: object) -> HookAnswer:
     return replace(answer, **{key: clean(value) for key, value in texts.items()})
 
 
-USER_FILE = "hooks.json"
-"""Below the settings folder."""
-PROJECT_FILE = ".sam/hooks.json"
-"""Below the workspace."""
 BUNDLE_FILE = "hooks/hooks.json"
 """Below a bundle."""
 LARGEST = 262_144
@@ -193,13 +190,13 @@ class FileHooks:
         self._commands = commands
         self._trust = trust
         self._reads = reads
-        self._user = _File(os.path.realpath(os.path.join(config_dir, USER_FILE)), "user", None)
+        self._user = _File(os.path.realpath(os.path.join(config_dir, HOOKS)), "user", None)
         self._project = _File(
-            os.path.join(workspace, PROJECT_FILE),
+            os.path.join(workspace, PROJECT_HOOKS),
             "project",
             workspace,
             self._trusts,
-            lambda _, data: trust.vouches(PROJECT_FILE, data),
+            lambda _, data: trust.vouches(PROJECT_HOOKS, data),
         )
         self._problems: list[str] = []
         self._refresh(self._user)

@@ -8,16 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from sam_tui.core.accesses import Location
-from sam_tui.core.errors import SamError
+from sam_tui.core.errors import SamError, StorageError
 from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.prompts import Definition, Instruction
+from sam_tui.folders import FURTHER_INSTRUCTIONS, INSTRUCTION_FILES
 
-USER_FILE = "AGENTS.md"
-"""Below the settings folder."""
-PROJECT_FILES = ("AGENTS.md", "CLAUDE.md")
-"""Below a folder: the first that is there."""
-FURTHER = ".github/copilot-instructions.md"
 LARGEST = 1_000_000
 """Bytes of a file."""
 TOO_LARGE = f"[left out: this file has more than {LARGEST:,} bytes; tell the person so]"
@@ -44,15 +40,18 @@ class Sources:
 
 
 def add_note(config_dir: str, text: str) -> str:
-    """Add a line to the person's own instructions; returns their path. Raises ``OSError``."""
-    path = os.path.realpath(os.path.join(config_dir, USER_FILE))
-    os.makedirs(config_dir, mode=0o700, exist_ok=True)
-    line = f"- {' '.join(text.split())}\n"
-    with open(path, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        if end := os.fstat(file.fileno()).st_size:
-            file.seek(end - 1)
-            line = line if file.read() == b"\n" else f"\n{line}"
-        file.write(line.encode("utf-8", "replace"))
+    """Add a line to the person's own instructions; returns their path. Raises ``StorageError``."""
+    path = os.path.realpath(os.path.join(config_dir, INSTRUCTION_FILES[0]))
+    try:
+        os.makedirs(config_dir, mode=0o700, exist_ok=True)
+        line = f"- {' '.join(text.split())}\n"
+        with open(path, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            if end := os.fstat(file.fileno()).st_size:
+                file.seek(end - 1)
+                line = line if file.read() == b"\n" else f"\n{line}"
+            file.write(line.encode("utf-8", "replace"))
+    except OSError as error:
+        raise StorageError(f"It could not be written: {error.strerror}.") from error
     return path
 
 
@@ -62,7 +61,7 @@ class FileInstructions:
     def __init__(
         self, config_dir: str, workspace: str, sources: Sources, *, trusted: Callable[[], bool]
     ) -> None:
-        self._own = os.path.realpath(os.path.join(config_dir, USER_FILE))
+        self._own = os.path.realpath(os.path.join(config_dir, INSTRUCTION_FILES[0]))
         self._workspace = workspace
         self._sources = sources
         self._trusted = trusted
@@ -74,7 +73,11 @@ class FileInstructions:
         """The instructions in force, from the widest to the narrowest."""
         instructions = [self._instruction(self._own, "")]
         if self._trusted():
-            names = [self._first(""), FURTHER, *self._below(lambda: {*touched(), *delivered})]
+            names = [
+                self._first(""),
+                FURTHER_INSTRUCTIONS,
+                *self._below(lambda: {*touched(), *delivered}),
+            ]
             instructions += [self._instruction(self._place(name), name) for name in names if name]
         instructions += self._rules(touched, delivered)
         return [
@@ -124,7 +127,7 @@ class FileInstructions:
 
     def _first(self, folder: str) -> str:
         """The instruction file of a folder, or nothing; a link is none."""
-        names = [posixpath.join(folder, name) for name in PROJECT_FILES]
+        names = [posixpath.join(folder, name) for name in INSTRUCTION_FILES]
         return next((n for n in names if _is_file(self._place(n))), "")
 
     def _place(self, name: str) -> str:
@@ -153,7 +156,7 @@ class FileInstructions:
         instruction = Instruction(
             name or path, text, personal=not name, folder=posixpath.dirname(name) if name else ""
         )
-        if name == FURTHER:
+        if name == FURTHER_INSTRUCTIONS:
             instruction = replace(instruction, folder="")
         return _shortened(instruction)
 

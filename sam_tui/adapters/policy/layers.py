@@ -19,6 +19,7 @@ from sam_tui.adapters.policy.sandbox_settings import SandboxTerms, held_to, merg
 from sam_tui.adapters.policy.saved_rules import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.adapters.policy.turn_limits import TurnLimits, tightened
+from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.commands.table import CommandTable, builtin_table
 from sam_tui.core.authorization.paths.containment import Workspace
@@ -116,6 +117,18 @@ class Layers:
     def limits(self) -> TurnLimits:
         """Of model calls: the person's, as the project and the administrator tighten them."""
         return tightened(tightened(self.user.limits, self.project.limits), self.system.limits)
+
+    def turn_limits(self, turns: int | None, tokens: int | None, cost: float | None) -> Limits:
+        """What a turn may spend: as flags say, else the files.
+
+        What a person set the model cannot raise, and what the administrator set no flag.
+        """
+        limits, most = self.limits, self.system.limits.max_turns
+        turns = turns or limits.max_turns
+        if turns and most:
+            turns = min(turns, most)
+        raised = MOST_STEPS if limits.raise_to is None else limits.raise_to
+        return Limits(turns or DEFAULT_STEPS, tokens, cost, 0 if turns else min(raised, MOST_STEPS))
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -5,11 +5,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sam_tui.adapters.policy.trust import NESTED, FileTrust
+from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 from sam_tui.core.ports.policy import TrustState
+from sam_tui.folders import FURTHER_INSTRUCTIONS, INSTRUCTION_FILES
 
-_FURTHER = ".github/copilot-instructions.md"
 _BELOW = (
     *(f"{top}/{kind}/" for top in (".sam", ".claude") for kind in ("commands", "agents", "rules")),
     ".sam/skills/",
@@ -20,7 +20,11 @@ _MOST = 1_000_000
 
 def only_tells(name: str) -> bool:
     """Whether a file of this name says something to a model: no policy, hook, server or bundle does."""
-    return name == _FURTHER or name.startswith(_BELOW) or os.path.basename(name) in NESTED
+    return (
+        name == FURTHER_INSTRUCTIONS
+        or name.startswith(_BELOW)
+        or os.path.basename(name) in INSTRUCTION_FILES
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +53,4 @@ class RecordedTrust(FileTrust):
 
     def nested(self, folder: str) -> tuple[str, ...]:
         """The instruction files of folders below."""
-        return tuple(n for n in self.files if "/" in n and os.path.basename(n) in NESTED)
+        return tuple(n for n in self.files if "/" in n and os.path.basename(n) in INSTRUCTION_FILES)

@@ -16,14 +16,14 @@ from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, open_reg
 from sam_tui.core.local_files.private_files import exclusive, replace_file
 from sam_tui.core.ports.policy import Believed, Inspection, TrustState
 from sam_tui.core.text.plain import printable
+from sam_tui.folders import FURTHER_INSTRUCTIONS, INSTRUCTION_FILES
 
 TRUST_FILE = "trust.json"
 DEFINITIONS = (".claude/commands", ".claude/agents", ".claude/rules")
 FOLDERS = (".sam", ".agents", *DEFINITIONS)
 """Policy, hooks, skills, prompts, commands, agents, rules: with all that lies in them."""
-FILES = (".mcp.json", "AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
-NESTED = ("AGENTS.md", "CLAUDE.md")
-"""Instructions for a folder below; those that are there when the person trusts are trusted with it."""
+FILES = (".mcp.json", *INSTRUCTION_FILES, FURTHER_INSTRUCTIONS)
+"""Instructions for a folder below that are there when the person trusts are trusted with it, too."""
 MOST_NESTED, MOST_LOOKED_AT, DEEPEST = 100, 20_000, 8
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "vendor", "dist", "build", "target"})
 MOST_FILES, MOST_BYTES = 2_000, 32_000_000
@@ -273,9 +273,9 @@ def _nested(folder: str) -> Iterator[str]:
                 looked += 1
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
-                elif entry.name in NESTED:
+                elif entry.name in INSTRUCTION_FILES:
                     names.add(entry.name)
-        for name in NESTED if depth else ():
+        for name in INSTRUCTION_FILES if depth else ():
             if name in names and count < MOST_NESTED:
                 count += 1
                 yield os.path.join(below, name)

@@ -14,6 +14,7 @@ from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.prompts import FileProblem, Skill, SkillListing, SkillSource
 from sam_tui.core.text.plain import printable
+from sam_tui.folders import PROJECT_SKILLS, SKILLS
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024
@@ -76,10 +77,6 @@ def _unquoted(text: str) -> str:
     return text
 
 
-USER_FOLDER = "skills"
-"""Below the settings folder."""
-PROJECT_FOLDERS = (".agents/skills", ".sam/skills")
-"""Below the workspace."""
 FILE = "SKILL.md"
 LARGEST = 262_144
 """Bytes of a SKILL.md."""
@@ -142,7 +139,7 @@ class FileSkills:
         clean: Callable[[str], str],
         bundles: Callable[[], Sequence[BundleFolder]] = tuple,
     ) -> None:
-        self._own = os.path.realpath(os.path.join(config_dir, USER_FOLDER))
+        self._own = os.path.realpath(os.path.join(config_dir, SKILLS))
         self._project = FileOrigin("project", trust.folder, vouches=trust.vouches)
         self._files = files
         self._trust = trust
@@ -183,10 +180,10 @@ class FileSkills:
     def _folders(self) -> Iterator[tuple[str, FileOrigin]]:
         yield self._own, FileOrigin("user")
         if self._trust.trusted:
-            for folder in PROJECT_FOLDERS:
+            for folder in PROJECT_SKILLS:
                 yield os.path.join(self._project.root, folder), self._project
         for bundle in self._bundles():
-            yield os.path.join(bundle.folder, USER_FOLDER), FileOrigin.of_bundle(bundle)
+            yield os.path.join(bundle.folder, SKILLS), FileOrigin.of_bundle(bundle)
 
     def _skills(self, folder: str, origin: FileOrigin) -> list[str]:
         """The folders that have a SKILL.md, by name. The person may link theirs from elsewhere."""

@@ -36,13 +36,6 @@ from sam_tui.core.errors import UsageError
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
-_FOR_ANSWERS = (
-    "sam_tui.ui.transcript.stream",
-    "sam_tui.ui.transcript.render.code",
-    "markdown_it",
-)
-"""The modules that draw answers. Loading them held up keys for 40 ms when the first piece came."""
-
 
 class MainContext(click.Context):
     """Of a command without a name: usage texts show the program's alone."""
@@ -135,12 +128,13 @@ def _open(values: Values) -> int:
         if runtime is not None:
             return runtime
         progress("starting")
-        assembly = await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
-        await asyncio.to_thread(assembly.load_workbench)
+        await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
+        preload = await asyncio.to_thread(importlib.import_module, "sam_tui.cli.preload")
+        await asyncio.to_thread(preload.load_workbench)
         built = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
-        assembly.warm(built)
+        preload.warm(built)
         waits = bool(app.queue.waiting)
-        parts = assembly.prepare(built, _FOR_ANSWERS, awaited=waits)
+        parts = preload.prepare(built, awaited=waits)
         app.run_worker(_prepared(parts), name="prepare")
         return built
 

@@ -1,5 +1,8 @@
 """The system prompt: fixed parts, so that its bytes never change within a conversation."""
 
+import sys
+from dataclasses import dataclass, replace
+
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.prompts import Prompt, PromptKind, PromptLibrary
@@ -68,12 +71,36 @@ def system_prompt(guidance: str, workspace: Workspace, *, short: bool = False) -
     return f"{guidance.strip()}\n\n{rules}\n\nWorkspace\n{folders}"
 
 
-def short_prompt(
-    prompts: PromptLibrary, prompt_id: str, personality: str, workspace: Workspace
-) -> str:
-    """The prompt for models with a short context: what the person chose stays, the default gives way
-    to the minimal one."""
-    minimal = prompts.get(MINIMAL)
-    if prompt_id == DEFAULT and minimal is not None and minimal.active:
-        prompt_id = MINIMAL
-    return system_prompt(guidance(prompts, prompt_id, personality), workspace, short=True)
+@dataclass(frozen=True, slots=True)
+class PromptChoice:
+    """The system prompt that a person chose: its id, or their own words, and what follows either."""
+
+    id: str = DEFAULT
+    personality: str = ""
+    text: str = ""
+    """Words in the place of the prompt of that id."""
+    appended: str = ""
+
+    def full(self, prompts: PromptLibrary, workspace: Workspace, *, short: bool = False) -> str:
+        """The whole prompt; with few words about the workbench for a ``short`` one."""
+        chosen = guidance(prompts, self.id, self.personality)
+        parts = (self.text or chosen, self.appended)
+        words = "\n\n".join(part.strip() for part in parts if part.strip())
+        return system_prompt(words, workspace, short=short)
+
+    def short(self, prompts: PromptLibrary, workspace: Workspace) -> str:
+        """For models with a short context: what the person chose stays, the default gives way to the
+        minimal one."""
+        choice, minimal = self, prompts.get(MINIMAL)
+        if self == PromptChoice(personality=self.personality) and minimal and minimal.active:
+            choice = replace(self, id=MINIMAL)
+        return choice.full(prompts, workspace, short=True)
+
+
+def environment_facts(conversation: str, scope: str, mode: str) -> dict[str, str]:
+    """What a reminder says of the surroundings; ``scope`` is whose memory the conversation shares."""
+    return {
+        "System": sys.platform,
+        "Permission mode": mode,
+        "Memory shared with topic": scope.removeprefix("topic:") if scope != conversation else "",
+    }

@@ -159,6 +159,21 @@ def advert_of(tool: Tool) -> Advert:
     return Advert(tool.name, names, canonical(tool_schema(tool)), tool.consolidated, tool.listed)
 
 
+def read_adverts(text: str) -> dict[str, Advert]:
+    """The adverts of a catalogue in JSON, by the tools' names."""
+    rows: list[dict[str, Any]] = json.loads(text)
+    return {
+        row["name"]: Advert(
+            row["name"],
+            tuple(row["operations"]),
+            canonical(row["schema"]),
+            row["consolidated"],
+            row.get("listed", True),
+        )
+        for row in rows
+    }
+
+
 class Offer:
     """An advert and how to make the tool that it promises. It is made once."""
 

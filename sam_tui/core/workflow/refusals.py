@@ -42,6 +42,18 @@ def require_choice(text: str, choices: Sequence[str]) -> str:
     return choice
 
 
+def output_refused(
+    what: str, step: str, faults: Sequence[str], **details: object
+) -> WorkflowRefused:
+    """The refusal of an output or a plan that does not fit its step, naming every fault."""
+    return WorkflowRefused(
+        "output_invalid",
+        f"The {what} of step {step} does not fit: {'; '.join(faults)}.",
+        hint="Nothing has changed; a token stays valid. Correct it and send it again.",
+        details={"step": step, "faults": list(faults), **details},
+    )
+
+
 def execution_held(execution_id: str) -> WorkflowRefused:
     """The refusal to drive what another drives."""
     return WorkflowRefused(

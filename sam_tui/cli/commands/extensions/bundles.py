@@ -243,9 +243,10 @@ def _of_project(values: Values) -> "Bundle":
 
 def _project(values: Values) -> "tuple[Sequence[Bundle], str]":
     """The bundles that the folder names, and why none of them count."""
-    from sam_tui.adapters.bundles.store import PROJECT_FILE, project_bundles
+    from sam_tui.adapters.bundles.store import project_bundles
     from sam_tui.adapters.policy import FileTrust
     from sam_tui.core.authorization.trust import FolderTrust
+    from sam_tui.folders import PROJECT_BUNDLES
 
     root = os.path.realpath(workspace_of(values))
     store = FileTrust(_config_dir(values))
@@ -254,7 +255,7 @@ def _project(values: Values) -> "tuple[Sequence[Bundle], str]":
         named = project_bundles(trust)
     except (ConfigurationError, UsageError) as why:
         return (), str(why)
-    if not trust.trusted and os.path.lexists(os.path.join(root, PROJECT_FILE)):
+    if not trust.trusted and os.path.lexists(os.path.join(root, PROJECT_BUNDLES)):
         return (), "The bundles that this folder names are not active: it is not trusted."
     return named, ""
 

@@ -77,19 +77,22 @@ class ModelDigest:
             spec = self._records.spec(self._execution, ticket.step)
             text = json.dumps([spec.prompt, spec.arguments, spec.inputs], ensure_ascii=False)
             return {f"{plan}/{source}" for source in _NEEDED.findall(text)}
-        steps = self._records.steps(self._execution)
-        needs = next((s.needs for s in steps if s.id == ticket.step), ())
-        return {s.id for s in steps if s.parent in needs}
+        return {step.id for step in self._of_needed_plans(ticket)}
 
     def _is_told_context(self, ticket: Ticket) -> bool:
         """Whether a planner that revises, or who writes the answer to a plan, is about to read it."""
         if ticket.kind != "plan" and (ticket.kind != "llm" or ticket.persona != SYNTHESIZER):
             return False
-        steps = self._records.steps(self._execution)
         if ticket.kind == "plan":
+            steps = self._records.steps(self._execution)
             return any(step.parent == ticket.step for step in steps)
+        return bool(self._of_needed_plans(ticket))
+
+    def _of_needed_plans(self, ticket: Ticket) -> list[StepView]:
+        """The steps of the plans that a step needs."""
+        steps = self._records.steps(self._execution)
         needs = next((step.needs for step in steps if step.id == ticket.step), ())
-        return any(step.parent in needs and step.parent for step in steps)
+        return [step for step in steps if step.parent and step.parent in needs]
 
     async def _summarise(self, step: str, source: StepView) -> None:
         """Put a summary beside a long result. One of the same text is taken again."""

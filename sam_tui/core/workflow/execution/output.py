@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from sam_tui.core.inquiry import chosen
 from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.schema import value_faults
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.refusals import WorkflowRefused, output_refused
 
 _LONGEST = 400_000
 _OPENING = re.compile(r"[\[{]")
@@ -193,9 +193,4 @@ def _schema_faults(step: Step, fields: Mapping[str, object]) -> list[str]:
 
 
 def _invalid(step: Step, faults: list[str]) -> WorkflowRefused:
-    return WorkflowRefused(
-        "output_invalid",
-        f"The output of step {step.id} does not fit: {'; '.join(faults)}.",
-        hint="Nothing has changed; a token stays valid. Correct it and send it again.",
-        details={"step": step.id, "faults": faults, "schema": step.output},
-    )
+    return output_refused("output", step.id, faults, schema=step.output)

@@ -18,7 +18,7 @@ from sam_tui.core.workflow.definitions.references import ReferenceMissing, refer
 from sam_tui.core.workflow.definitions.stages import StageReader, is_stages
 from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.gate import covers
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.refusals import output_refused
 
 MOST_CHILDREN = 50
 _TOLD = ("agent", "llm")
@@ -54,14 +54,16 @@ def plan_items(output: Mapping[str, object]) -> object:
 def read_plan(case: ExecutionCase, plan: str, items_given: object) -> tuple[Step, ...]:
     """The steps of a plan in either form. Raises ``WorkflowRefused`` (``output_invalid``), every fault."""
     if not isinstance(items_given, list) or not items_given:
-        raise _invalid(plan, ["steps must be a list that is not empty"])
+        raise output_refused("plan", plan, ["steps must be a list that is not empty"])
     items = cast("list[object]", items_given)
     text = (_read_stages if is_stages(items) else _read_steps)(case, plan, items)
     if len(text.steps) > MOST_CHILDREN:
-        raise _invalid(plan, [f"{len(text.steps)} steps are more than {MOST_CHILDREN}"])
+        raise output_refused(
+            "plan", plan, [f"{len(text.steps)} steps are more than {MOST_CHILDREN}"]
+        )
     faults = [*text.faults, *_child_faults(case, plan, text)]
     if faults:
-        raise _invalid(plan, faults)
+        raise output_refused("plan", plan, faults)
     return tuple(step for _, step in text.steps)
 
 
@@ -70,7 +72,7 @@ def _read_stages(case: ExecutionCase, plan: str, items: list[object]) -> _PlanTe
     reader = StageReader(case.capabilities)
     reader.read(items)
     if not reader.steps and not reader.faults:
-        raise _invalid(plan, ["there is no sub-task in any stage"])
+        raise output_refused("plan", plan, ["there is no sub-task in any stage"])
     return _PlanText(reader.steps, reader.faults, reader.ids)
 
 
@@ -229,12 +231,3 @@ def _reference_faults(
         elif name not in needs and name not in outside and not ref.optional:
             faults.append(f"@{{{ref.text}}}: there is no step {name!r}")
     return faults
-
-
-def _invalid(plan: str, faults: list[str]) -> WorkflowRefused:
-    return WorkflowRefused(
-        "output_invalid",
-        f"The plan of step {plan} does not fit: {'; '.join(faults)}.",
-        hint="Nothing has changed; a token stays valid. Correct it and send it again.",
-        details={"step": plan, "faults": faults},
-    )
