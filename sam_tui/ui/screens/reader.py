@@ -11,7 +11,7 @@ from textual.widgets import TextArea
 
 from sam_tui.ui.plain import one_line, visible
 from sam_tui.ui.screens.dialogs import Dialog
-from sam_tui.ui.web_pages import copy_address, open_address
+from sam_tui.ui.widgets.web_pages import copy_address, open_address
 from sam_tui.ui.widgets.key_frame import KeyFrame
 
 PART = 50_000
