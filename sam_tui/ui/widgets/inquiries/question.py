@@ -17,10 +17,10 @@ from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered
 from sam_tui.ui.plain import visible, visible_line
-from sam_tui.ui.widgets.web_pages import copy_address, open_address
 from sam_tui.ui.widgets.composer import Composer, Sent
 from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
+from sam_tui.ui.widgets.web_pages import copy_address, open_address
 
 if TYPE_CHECKING:
     from sam_tui.ui.transcript.render.palette import Palette
