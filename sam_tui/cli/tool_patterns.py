@@ -12,7 +12,7 @@ from sam_tui.core.authorization.network.hosts import host_of
 from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern, host_covered
 from sam_tui.core.authorization.rules.rule import Rule
 from sam_tui.core.errors import UsageError
-from sam_tui.core.inquiry import Answer, Approval, Inquiry, Question, Reply
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.core.tooling.registry import CLAUDE_TOOLS, SERVERS, server_names
 
 if TYPE_CHECKING:
@@ -79,6 +79,12 @@ class ToolPattern:
             or (name.startswith(SERVERS) and server_names(name, operation))
             for name in self.operations
         )
+
+    def covers_all(self, request: "ApprovalRequest | Question") -> bool:
+        """Whether it names whole operations, a destructive tool of a server by its whole name."""
+        if isinstance(request, ApprovalRequest) and request.destructive:
+            return request.operation in self.operations
+        return not self.narrowed
 
     def covers(self, target: str) -> bool:
         """Whether one file or address of an approval is named."""
@@ -195,11 +201,9 @@ def allowing(names: Iterable[str], root: str) -> "Responder":
     def respond(inquiry: Inquiry) -> Answer | None:
         request = inquiry.request
         fitting = [pattern for pattern in patterns if pattern.names(request.operation)]
-        whole = any(not pattern.narrowed for pattern in fitting)
+        whole = any(pattern.covers_all(request) for pattern in fitting)
         if isinstance(request, Question):
             return Reply("yes") if whole else None
-        if request.destructive:
-            whole = any(request.operation in pattern.operations for pattern in fitting)
         covered = [_covered(fitting, target, request.cwd) for target in request.targets]
         return Approval("once") if whole or (covered and all(covered)) else None
 

@@ -53,3 +53,20 @@ def test_what_another_agent_does_passes_here(tmp_path: Path) -> None:
     assert chosen == ["allow_once", "reject_once"]
     assert "Own call" in done.out
     assert "agent.own_call" in done.out
+
+
+@pytest.mark.confined("live")
+@pytest.mark.requirement("acp:other-agents-held")
+def test_an_agent_that_ends_over_a_refusal_is_reported_with_what_was_refused(
+    tmp_path: Path,
+) -> None:
+    program = Program(tmp_path)
+    program.workspace.mkdir(parents=True, exist_ok=True)
+    place = Path(os.environ["HOME"]) / ".claude.json"
+    text = f"open({str(place)!r}, 'w')"
+    command = shlex.join([sys.executable, "-I", "-c", text])
+    done = program.stream("--agent", command, "hi")
+    assert done.code == 1
+    assert f"The sandbox refused to write {place}." in done.err
+    assert "allow it by a rule of your policy.toml" in done.err
+    assert "PermissionError" in done.err, "and the words of the agent"

@@ -128,6 +128,24 @@ async def test_a_hook_may_send_the_agent_on_and_is_told_that_it_did(place: Place
 
 
 @pytest.mark.requirement("hooks:stop")
+async def test_what_a_hook_adds_at_the_end_is_read_with_the_next_message_and_beside_a_no_at_once(
+    place: Place,
+) -> None:
+    added = says(hookSpecificOutput={"additionalContext": "the tests took long"})
+    refused = says(
+        decision="block",
+        reason="run them",
+        hookSpecificOutput={"additionalContext": "there are two"},
+    )
+    place.user(f"[ -e once ] || {{ touch once; {refused}; exit; }}; {added}", event="Stop")
+    ran = await turn(place.build({"text": "Half."}, {"text": "Whole."}))
+    assert ran.finished is not None and ran.finished.steps == 2
+    first, why, last = ran.notes
+    assert first.endswith("says:\nthere are two") and why.endswith("run them")
+    assert last.endswith("says:\nthe tests took long"), "stored, and no reason to go on"
+
+
+@pytest.mark.requirement("hooks:stop")
 async def test_a_hook_that_never_agrees_does_not_run_for_ever(place: Place) -> None:
     place.user("echo again >&2; exit 2", event="Stop")
     steps = [{"text": f"Answer {n}."} for n in range(MOST_STOPS + 5)]

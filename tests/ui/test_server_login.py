@@ -81,8 +81,10 @@ async def _asked_in_a_turn(me: Driver, stage: Stage, site: LoginSite) -> None:
     asked = " ".join(words(question).split())
     assert "it requires more scopes than your login has: write. Log in now?" in asked
     await me.pilot.press("1", "enter")
-    await me.until(lambda: "c copies" in str(panel(me).border_subtitle))
-    assert "give up" in words(panel(me)) and "asks for the scopes write" in words(panel(me))
+    await me.until(lambda: "c copies" in str(getattr(panel(me), "border_subtitle", "")))
+    page = panel(me)
+    assert page is not None and "give up" in words(page)
+    assert "asks for the scopes write" in words(page)
     await me.pilot.press("c")
     assert "/authorize?" in me.app.clipboard and me.app.clipboard.endswith("scope=write")
     await asyncio.to_thread(follow, me.app.clipboard)

@@ -30,6 +30,8 @@ from sam_tui.line_pipes import LONGEST
 
 _START_SECONDS: Final = 60.0
 _LOG: Final = 2000
+_MOST_REFUSALS: Final = 5
+_ALLOWING: Final = "If the agent needs that, allow it by a rule of your policy.toml that names it."
 _OVERLONG: Final = (
     f"\n[A message of the agent was longer than {LONGEST:,} bytes and could not be read:"
     " a part of its answer is missing.]"
@@ -189,7 +191,14 @@ class AgentModel:
     def _fault(self, why: str) -> ModelRejected:
         ended = self._program.ended if self._program is not None else ""
         words = f"{self.name}: {why or 'no answer in time'}{f' ({ended})' if ended else ''}"
-        return ModelRejected(self._side.executor.shield.redact(words), hint=self._log.strip())
+        hint = "\n".join(filter(None, (*self._refused(), self._log.strip())))
+        return ModelRejected(self._side.executor.shield.redact(words), hint=hint)
+
+    def _refused(self) -> tuple[str, ...]:
+        """What the sandbox refused its program, and how that is allowed."""
+        refused = self._program.refused if self._program is not None else ()
+        lines = dict.fromkeys(f"The sandbox refused to {a.kind} {a.path}." for a in refused)
+        return (*list(lines)[:_MOST_REFUSALS], _ALLOWING) if lines else ()
 
     async def _end(self, session: str, turn: _Turn, answer: "asyncio.Task[object]") -> None:
         """Leave nothing of a turn open; one that is not over is cancelled."""

@@ -147,7 +147,7 @@ class Connection:
         if not self.usable or (self._task is not None and not self._task.done()):
             return
         self._over, self._settled = asyncio.Event(), asyncio.Event()
-        self._standing, self._error = "starting", ""
+        self._standing, self._error, self._login_required = "starting", "", None
         self._failures += 1  # until it has come up
         self._starts.append(self._around.monotonic())
         self._task = asyncio.get_running_loop().create_task(self._live())
@@ -288,10 +288,14 @@ class Connection:
             self.begin()
             await self.settled()
         if self._life is None or not self._life.ready:
-            raise self._login_required or ToolError(
-                f"The MCP server {self.name} does not run: {self._error}."
-            )
+            raise self._absence
         return self._life
+
+    @property
+    def _absence(self) -> ToolError:
+        """Why it does not run."""
+        words = f"The MCP server {self.name} does not run: {self._error}."
+        return self._login_required or ToolError(words)
 
     async def _gone(self) -> None:
         """Wait for the end of the task that serves."""

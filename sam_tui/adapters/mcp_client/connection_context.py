@@ -45,15 +45,15 @@ class ServerTerms:
 
 
 def program_request(
-    settings: ServerSettings, terms: ServerTerms, root: str, hear: Callable[[str], None]
+    settings: ServerSettings, terms: ServerTerms, root: str, on_error: Callable[[str], None]
 ) -> PipedRequest:
-    """The program of a server with its sandbox, environment and network; ``hear`` gets its errors."""
+    """The program of a server with its sandbox, environment and network; ``on_error`` gets its errors."""
     return PipedRequest(
         (settings.command, *settings.args),
         settings.cwd or root,
         terms.confined,
         terms.writable,
-        hear,
+        on_error,
         environment=settings.env,
         network=terms.network,
         ask=terms.ask,

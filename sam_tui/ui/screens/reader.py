@@ -11,8 +11,8 @@ from textual.widgets import TextArea
 
 from sam_tui.ui.plain import one_line, visible
 from sam_tui.ui.screens.dialogs import Dialog
-from sam_tui.ui.web_pages import copy_address, open_address
 from sam_tui.ui.widgets.key_frame import KeyFrame
+from sam_tui.ui.widgets.web_pages import copy_address, open_address
 
 PART = 50_000
 """Characters that are read at once."""

@@ -111,10 +111,10 @@ class CallLogins:
 
         async with asyncio.TaskGroup() as group:
             login = group.create_task(_failure(self._log_in(browse)))
-            shown = group.create_task(self._show(pages))
-            await asyncio.wait((login, shown), return_when=asyncio.FIRST_COMPLETED)
+            pages_open = group.create_task(self._show(pages))
+            await asyncio.wait((login, pages_open), return_when=asyncio.FIRST_COMPLETED)
             login.cancel()
-            shown.cancel()
+            pages_open.cancel()
         if login.cancelled():
             raise required
         if (failure := login.result()) is not None:
@@ -125,18 +125,18 @@ class CallLogins:
         page = await pages.get()
         while True:
             async with asyncio.TaskGroup() as group:
-                asked = group.create_task(self._ask(self._page_question(page)))
+                question = group.create_task(self._ask(self._page_question(page)))
                 following = group.create_task(pages.get())
-                await asyncio.wait((asked, following), return_when=asyncio.FIRST_COMPLETED)
-                asked.cancel()
+                await asyncio.wait((question, following), return_when=asyncio.FIRST_COMPLETED)
+                question.cancel()
                 following.cancel()
-            if not asked.cancelled():
+            if not question.cancelled():
                 return
             page = following.result()
 
     def _page_question(self, page: str) -> Question:
-        asked = parse_qs(urlsplit(page).query).get("scope", [""])[0]
-        scopes = " ".join(f"`{scope}`" for scope in scopes_of(asked))
+        scope = parse_qs(urlsplit(page).query).get("scope", [""])[0]
+        scopes = " ".join(f"`{name}`" for name in scopes_of(scope))
         words = f"The page asks for the scopes {scopes}. " if scopes else ""
         return Question(
             f"Log in at the MCP server {self._server} on this page:",

@@ -17,10 +17,10 @@ from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered
 from sam_tui.ui.plain import visible, visible_line
-from sam_tui.ui.web_pages import copy_address, open_address
 from sam_tui.ui.widgets.composer import Composer, Sent
 from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
+from sam_tui.ui.widgets.web_pages import copy_address, open_address
 
 if TYPE_CHECKING:
     from sam_tui.ui.transcript.render.palette import Palette
@@ -172,14 +172,9 @@ class QuestionPanel(InquiryPanel):
             row.mark(marked=at == self._at, ticked=ticked)
 
     def _steer(self, key: str) -> bool:
-        """Do what the key is for among the choices, or with the page; False for any other."""
-        if (page := self._question.page) and key in ("c", "o"):
-            if not self.guard.hears():
-                pass
-            elif key == "c":
-                copy_address(self, page)
-            else:
-                self.run_worker(open_address(self, page))
+        """Do what the key is for among the choices; False for any other."""
+        if self._question.page and key in ("c", "o"):
+            self._use_page(key)
             return True
         if not self._rows or key not in (*_STEPS, "space"):
             return False
@@ -191,6 +186,15 @@ class QuestionPanel(InquiryPanel):
             self._taken ^= {self._at}
             self._write()
         return True
+
+    def _use_page(self, key: str) -> None:
+        """Copy the address of the page, or open it in a browser."""
+        if not self.guard.hears():
+            return
+        if key == "c":
+            copy_address(self, self._question.page)
+        else:
+            self.run_worker(open_address(self, self._question.page))
 
     def _mark(self, at: int) -> None:
         self._at = at
