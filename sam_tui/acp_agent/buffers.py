@@ -47,8 +47,8 @@ class ClientBuffers:
     @property
     def writes(self) -> bool:
         """Whether the client saves edits, and this is the event loop's thread."""
-        here = threading.get_ident() == self._thread
-        return here and self._offers and self._saves and bool(self._session)
+        offers = self._offers and self._saves and bool(self._session)
+        return offers and threading.get_ident() == self._thread
 
     def read(self, path: str) -> str | None:
         """The text of a file as the editor has it; None where it does not say."""

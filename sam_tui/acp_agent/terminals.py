@@ -43,11 +43,11 @@ _RUNS: Final = frozenset({
 
 
 @dataclass
-class _Display:
+class _Terminal:
     """A terminal of the client, and the connection of the program in it."""
 
     call: str
-    terminal: str = ""
+    id: str = ""
     writer: asyncio.StreamWriter | None = None
     waiting: bytearray = field(default_factory=bytearray)
     ended: bool = False
@@ -101,8 +101,8 @@ class ClientTerminals:
         self._offers = not any(self._python.startswith(f"{root}/") for root in roots)
         self._folder = ""
         self._server: asyncio.Server | None = None
-        self._by_call: dict[str, _Display] = {}
-        self._by_token: dict[str, _Display] = {}
+        self._by_call: dict[str, _Terminal] = {}
+        self._by_token: dict[str, _Terminal] = {}
 
     async def open(self, call: str) -> str:
         """A terminal for the command of a call: its id, empty where the client makes none."""
@@ -110,7 +110,7 @@ class ClientTerminals:
             return ""
         address = await self._listen()
         token = secrets.token_hex(16)
-        shown = self._by_call[call] = self._by_token[token] = _Display(call)
+        terminal = self._by_call[call] = self._by_token[token] = _Terminal(call)
         request = schema.CreateTerminalRequest(
             session_id=self._session,
             command=self._python,
@@ -119,49 +119,47 @@ class ClientTerminals:
         )
         reply = await self._asked("terminal_create", request)
         with suppress(ValidationError):
-            shown.terminal = schema.CreateTerminalResponse.model_validate(reply).terminal_id
-        if not shown.terminal:
+            terminal.id = schema.CreateTerminalResponse.model_validate(reply).terminal_id
+        if not terminal.id:
             self._offers = False
             del self._by_call[call], self._by_token[token]
             return ""
-        shown.exit = begin(self._exited(shown), "acp-terminal")
-        return shown.terminal
+        terminal.exit = begin(self._exited(terminal), "acp-terminal")
+        return terminal.id
 
     def show(self, call: str, text: str) -> None:
         """Print text of a command in its terminal, if it has one."""
-        shown = self._by_call.get(call)
-        if shown is not None and text and not shown.full:
+        terminal = self._by_call.get(call)
+        if terminal is not None and text and not terminal.full:
             data = text.encode("utf-8", "replace")
-            shown.send(display.HEAD.pack(len(data)) + data)
+            terminal.send(display.HEAD.pack(len(data)) + data)
 
     async def end(self, call: str, finished: ToolFinished) -> bool:
         """End the terminal as the command ended. Whether it displayed everything until then."""
-        shown = self._by_call.get(call)
-        if shown is None:
+        terminal = self._by_call.get(call)
+        if terminal is None:
             return False
         part = next((part for part in finished.display if isinstance(part, Terminal)), None)
         code = part.exit_code if part is not None else None
-        shown.ended = True
-        shown.send(display.HEAD.pack(0) + bytes([_FAILED if code is None else code & 0xFF]))
-        if shown.exit is not None:
-            await asyncio.wait({shown.exit}, timeout=_SECONDS)
-            self._offers = self._offers and shown.exit.done()
-        return shown.writer is not None
+        terminal.ended = True
+        terminal.send(display.HEAD.pack(0) + bytes([_FAILED if code is None else code & 0xFF]))
+        if terminal.exit is not None:
+            await asyncio.wait({terminal.exit}, timeout=_SECONDS)
+            self._offers = self._offers and terminal.exit.done()
+        return terminal.writer is not None
 
     async def release(self, call: str) -> None:
         """Let the client forget a terminal; it may go on displaying it. One that still runs is ended."""
-        shown = self._by_call.pop(call, None)
-        if shown is None:
+        terminal = self._by_call.pop(call, None)
+        if terminal is None:
             return
-        self._by_token = {t: other for t, other in self._by_token.items() if other is not shown}
-        shown.ended = True
-        if shown.exit is not None:
-            shown.exit.cancel()
-        if shown.writer is not None:
-            shown.writer.close()
-        request = schema.ReleaseTerminalRequest(
-            session_id=self._session, terminal_id=shown.terminal
-        )
+        self._by_token = {t: other for t, other in self._by_token.items() if other is not terminal}
+        terminal.ended = True
+        if terminal.exit is not None:
+            terminal.exit.cancel()
+        if terminal.writer is not None:
+            terminal.writer.close()
+        request = schema.ReleaseTerminalRequest(session_id=self._session, terminal_id=terminal.id)
         await self._asked("terminal_release", request)
 
     async def close(self) -> None:
@@ -184,32 +182,32 @@ class ClientTerminals:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError):
             token = (await reader.readline()).decode("ascii", "replace").strip()
-            shown = self._by_token.pop(token, None)
-            if shown is not None:
-                shown.writer = writer
-                writer.write(bytes(shown.waiting))
-                shown.waiting.clear()
+            terminal = self._by_token.pop(token, None)
+            if terminal is not None:
+                terminal.writer = writer
+                writer.write(bytes(terminal.waiting))
+                terminal.waiting.clear()
                 await reader.read()
-                self._end_command(shown)
+                self._end_command(terminal)
         writer.close()
 
-    async def _exited(self, shown: _Display) -> None:
+    async def _exited(self, terminal: _Terminal) -> None:
         """Wait until the program in a terminal has ended: before its command only if somebody ends it,
         or if it does not work there."""
         request = schema.WaitForTerminalExitRequest(
-            session_id=self._session, terminal_id=shown.terminal
+            session_id=self._session, terminal_id=terminal.id
         )
         with suppress(RequestError, OSError, ValidationError):
             reply = await ask(self._connection, "terminal_wait_for_exit", request)
             ended = schema.WaitForTerminalExitResponse.model_validate(reply or {})
-            if shown.writer is not None or ended.signal:
-                self._end_command(shown)
+            if terminal.writer is not None or ended.signal:
+                self._end_command(terminal)
             else:
                 self._offers = False
 
-    def _end_command(self, shown: _Display) -> None:
-        if not shown.ended:
-            shown.ended = True
+    def _end_command(self, terminal: _Terminal) -> None:
+        if not terminal.ended:
+            terminal.ended = True
             self._on_kill()
 
     async def _asked(self, name: str, request: BaseModel) -> object:

@@ -274,6 +274,9 @@ class SessionUpdates:
             field_meta=meta,
         )
 
+    def _embeds(self, identifier: str) -> bool:
+        return self._live or identifier in self._terminals
+
     def _terminal(self, identifier: str) -> schema.TerminalToolCallContent:
         terminal = self._terminals.get(identifier, identifier)
         return schema.TerminalToolCallContent(type="terminal", terminal_id=terminal)
@@ -332,7 +335,7 @@ class SessionUpdates:
                 yield _words(text)
             case Diff():
                 yield diff_content(part, self._root)
-            case Terminal() if self._live or identifier in self._terminals:
+            case Terminal() if self._embeds(identifier):
                 yield self._terminal(identifier)
             case Terminal(command=command, output=output, exit_code=code):
                 end = "" if code in (0, None) else f"\n[exit code {code}]"

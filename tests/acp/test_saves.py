@@ -24,8 +24,9 @@ def steps(outside: Path) -> list[Message]:
     patch = f"*** Begin Patch\n{several}*** End Patch\n"
     made = call("file_operations", "create_file", filePath="made.txt", content="made\n")
     both = call("file_operations", "apply_patch", patchContent=patch)
+    ends = call("terminal_operations", "run_command", command="echo")
     calls = {
-        "typed": [call("terminal_operations", "run_command", command="echo"), edit("typed.txt", "typed", "TYPED")],
+        "typed": [ends, edit("typed.txt", "typed", "TYPED")],
         "make": [made],
         "refused": [edit("refused.txt")],
         "lazy": [edit("lazy.txt")],
@@ -93,7 +94,16 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         ws, person = editor.workspace, Saving(editor)
         for folder in (ws / "folder", outside):
             folder.mkdir()
-        names = "refused lazy formatted meanwhile first second cancelled beside".split()
+        names = [
+            "refused",
+            "lazy",
+            "formatted",
+            "meanwhile",
+            "first",
+            "second",
+            "cancelled",
+            "beside",
+        ]
         for file in (*(ws / f"{name}.txt" for name in names), ws / "folder" / "link.txt"):
             file.write_text("old\n", "utf-8")
         for file in (ws / ".env", ws / "twice.txt", outside / "out.txt", outside / "link.txt"):

@@ -75,12 +75,7 @@ class BufferedFiles(LocalFiles):
         remarks: list[str] = []
         try:
             for step in steps:
-                text = self._text_to_send(step)
-                if text is None or not isinstance(step, Put):
-                    left.append(step)
-                    continue
-                sent.append(step)
-                saved, remark = await self._save(step, text)
+                saved, remark = await self._pass_on(step, sent)
                 left += [] if saved else [step]
                 remarks += [f"\n({remark})"] if remark else []
             self.apply(left)
@@ -115,63 +110,58 @@ class BufferedFiles(LocalFiles):
 
     # ---- the editor's part of an edit
 
-    def _text_to_send(self, step: EditStep) -> str | None:
-        """The new text of a file that the editor may save: one of the workspace, under no other name, that
-        is on disk what the edit was made from. None for everything else."""
-        if not isinstance(step, Put) or step.link or (step.mode, step.executable) != (None, None):
-            return None
-        data, where = step.data, step.where
-        secret = self._secrets.named(where.real, inside=True)
-        if where.root is None or secret or len(data) > _LARGEST or b"\0" in data:
-            return None
-        if self._commands_run():  # which could exchange a folder for a link while the editor writes
-            return None
-        with suppress(OSError, ToolError, UnicodeDecodeError), entry_of(where) as entry:
-            old = replaceable(entry, where, replace=step.before is not None)
-            stamp = None if old is None else stamp_of(old)
-            same = stamp == (None if step.before is None else step.before.stamp)
-            if same and (old is None or old.st_nlink == 1) and not data.startswith(codecs.BOM_UTF8):
-                return data.decode("utf-8")
-        return None
+    async def _pass_on(self, step: EditStep, sent: list[Put]) -> tuple[bool, str]:
+        """Have the editor save a file, if it can be sent: whether it did, and a remark.
 
-    async def _save(self, step: Put, text: str) -> tuple[bool, str]:
-        """Whether the editor wrote the file, and a remark. Raises ``ToolError`` where going on would lose
-        what the person typed."""
-        where, name = step.where, printable(step.where.display_path)
-        before = "" if step.before is None else step.before.data.decode("utf-8", "replace")
-        held = await self._buffers.fetch(where.real)
-        if held is None and step.before is not None:
+        ``sent`` gets the step first. Raises ``ToolError`` where going on would lose what the person typed.
+        """
+        text = _text_of(step)
+        # A command could exchange a folder for a link while the editor writes.
+        if not isinstance(step, Put) or text is None or self._commands_run():
             return False, ""
-        if held and not _same(held, before):
-            raise ToolError(
-                f"{name} was changed in the editor meanwhile; nothing was written.",
-                hint="Read it again and repeat the edit.",
-            )
-        refusal = await self._buffers.write(where.real, text)
+        secret = self._secrets.named(step.where.real, inside=True)
+        if secret or not _as_planned(step) or not await self._is_as_read(step):
+            return False, ""
+        sent.append(step)
+        refusal = await self._buffers.write(step.where.real, text)
         try:
-            now = self._on_disk(where)
+            now = self._on_disk(step.where)
         except ToolError as error:
             why = f"{error} The editor was sent the new text of it, and may have written elsewhere."
             raise ToolError(why, hint=error.hint) from error
-        if now is not None and now.data == step.data:
-            self._unsaved.discard(where.real)
-            return True, ""
         if not _untouched(step, now):
-            return not refusal, _other_content(name, now, text)
-        if where.real in self._unsaved:
-            held = await self._buffers.fetch(where.real)
-            if held is None or not _same(held, text):
-                raise ToolError(
-                    f"The editor did not write {name}{refusal and f': {refusal}'}.",
-                    hint="It has unsaved changes: have the person save or drop them, then read it again.",
-                )
-            self._unsaved.discard(where.real)
-        if refusal:
-            return False, f"The editor did not write {name} ({refusal}): it was written on disk."
-        return False, (
-            f"The editor reported that it wrote {name}, but the file was unchanged, so it was written"
-            " on disk. If a folder was exchanged for a link meanwhile, the editor wrote elsewhere."
-        )
+            self._unsaved.discard(step.where.real)
+            saved = not refusal or (now is not None and now.data == step.data)
+            return saved, _other_content(step, now, text) if saved else ""
+        if step.where.real in self._unsaved:
+            await self._insist_taken(step, text, refusal)
+        return False, _not_saved(printable(step.where.display_path), refusal)
+
+    async def _is_as_read(self, step: Put) -> bool:
+        """Whether the editor still has the text that the edit was made from; False where it does not say.
+
+        Raises ``ToolError`` when it has another.
+        """
+        buffer = await self._buffers.fetch(step.where.real)
+        before = b"" if step.before is None else step.before.data
+        if buffer and not _same(buffer, before.decode("utf-8", "replace")):
+            raise ToolError(
+                f"{printable(step.where.display_path)} was changed in the editor meanwhile;"
+                " nothing was written.",
+                hint="Read it again and repeat the edit.",
+            )
+        return buffer is not None or step.before is None
+
+    async def _insist_taken(self, step: Put, text: str, refusal: str) -> None:
+        """Raise ``ToolError`` unless the editor has the new text of a file with unsaved changes."""
+        buffer = await self._buffers.fetch(step.where.real)
+        if buffer is None or not _same(buffer, text):
+            name = printable(step.where.display_path)
+            raise ToolError(
+                f"The editor did not write {name}{refusal and f': {refusal}'}.",
+                hint="It has unsaved changes: have the person save or drop them, then read it again.",
+            )
+        self._unsaved.discard(step.where.real)
 
     def _take_back(self, step: Put) -> str:
         """Restore a file that the editor may have saved; in words what could not be restored."""
@@ -202,13 +192,46 @@ def _untouched(step: Put, now: Snapshot | None) -> bool:
     return now.stamp == step.before.stamp
 
 
-def _other_content(name: str, now: Snapshot | None, text: str) -> str:
+def _text_of(step: EditStep) -> str | None:
+    """The new text of a file of the workspace; None for everything else."""
+    if not isinstance(step, Put) or step.link or step.where.root is None:
+        return None
+    if (step.mode, step.executable) != (None, None) or len(step.data) > _LARGEST:
+        return None
+    if b"\0" in step.data or step.data.startswith(codecs.BOM_UTF8):
+        return None
+    with suppress(UnicodeDecodeError):
+        return step.data.decode("utf-8")
+    return None
+
+
+def _as_planned(step: Put) -> bool:
+    """Whether the file is what the edit was made from, under no other name, with no link in its path."""
+    with suppress(OSError, ToolError), entry_of(step.where) as entry:
+        old = replaceable(entry, step.where, replace=step.before is not None)
+        if old is None or step.before is None:
+            return old is None and step.before is None
+        return old.st_nlink == 1 and stamp_of(old) == step.before.stamp
+    return False
+
+
+def _not_saved(name: str, refusal: str) -> str:
+    """A remark on a file that the editor did not save."""
+    if refusal:
+        return f"The editor did not write {name} ({refusal}): it was written on disk."
+    return (
+        f"The editor reported that it wrote {name}, but the file was unchanged, so it was written"
+        " on disk. If a folder was exchanged for a link meanwhile, the editor wrote elsewhere."
+    )
+
+
+def _other_content(step: Put, now: Snapshot | None, text: str) -> str:
     """A remark on a file that the editor saved differently; none where only line ends differ."""
     if now is not None and _same(now.data.decode("utf-8", "replace"), text):
         return ""
     return (
-        f"The editor saved {name} with other content than the edit has, for example formatted or with"
-        " what the person typed meanwhile: read it before you go on."
+        f"The editor saved {printable(step.where.display_path)} with other content than the edit has,"
+        " for example formatted or with what the person typed meanwhile: read it before you go on."
     )
 
 

@@ -61,23 +61,16 @@ class Tracking:
         self._runs = 0
         self._control: socket.socket | None = None
         self._exceeded: dict[int, set[str]] = {}
-        self._open: set[TrackedRun] = set()
+        self.open: set[TrackedRun] = set()
+        """The runs that have begun and whose processes have not all ended, as far as anybody looked."""
         self._terminals = False
+        self._parents: list[Parent] = []
         _TRACKINGS.add(self)
 
     @property
     def running(self) -> bool:
         """Whether a process of a run is there; once a terminal was opened, always."""
-        return self._terminals or any(run.processes() for run in tuple(self._open))
-
-    def opened(self, run: "TrackedRun") -> None:
-        """A run has begun."""
-        self._open.add(run)
-
-    def over(self, run: "TrackedRun") -> None:
-        """All processes of a run have ended."""
-        self._open.discard(run)
-        self._parents: list[Parent] = []
+        return self._terminals or any(run.processes() for run in tuple(self.open))
 
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
         """Make ready to start a command."""
@@ -163,7 +156,7 @@ class Tracking:
 
     def close(self) -> None:
         """Nothing more is started; what still runs is ended."""
-        self._open.clear()
+        self.open.clear()
         self._terminals = False
         for parent in self._parents:
             parent.control.close()
@@ -216,7 +209,7 @@ class TrackedRun:
     def started(self, pid: int) -> None:
         """Note the command's shell, which waits and has started nothing yet."""
         self._leader = pid
-        self._tracking.opened(self)
+        self._tracking.open.add(self)
         self._tracking.exceeded(pid)  # of another that had this number
         if self._marked and not self._ends_whole:
             self._group = group_of(pid, self._tracking.limits)
@@ -319,7 +312,7 @@ class TrackedRun:
         await end_session(self._leader, stages, look=self._tracking.look)
 
     def _over(self) -> None:
-        self._tracking.over(self)
+        self._tracking.open.discard(self)
         if self._group is not None:
             self._group.end()
             self._group.remove()
