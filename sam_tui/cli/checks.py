@@ -101,9 +101,17 @@ def processes() -> DoctorCheck:
     if sys.platform == "linux" and (place := probe()):
         detail = f"in mode bypass a command is counted and ended by a control group in {place}"
         return DoctorCheck("processes", "ok", detail)
+    if sys.platform == "linux":
+        return DoctorCheck(
+            "processes",
+            "note",
+            "no control group can be made here: in mode bypass the program counts and ends a command's "
+            "processes",
+            "Processes that multiply very fast can outrun it, and nothing limits those of root.",
+        )
     return DoctorCheck(
         "processes",
         "note",
-        "no control group can be made here: in mode bypass the program looks for a command's processes",
-        "A process that begins a session and drops SAM_TUI_RUN is not counted or ended there.",
+        "in mode bypass the program knows a command's processes by their session here",
+        "A process that begins another session is not counted or ended.",
     )

@@ -30,6 +30,13 @@ class Diff:
     made: bool = True
     kind: Literal["diff"] = "diff"
 
+    @classmethod
+    def of_text(cls, heading: str, text: str) -> "Diff":
+        """A text that is new as a whole, for whoever is asked about it."""
+        lines = text.splitlines()
+        body = [f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)]
+        return cls(heading, "\n".join(body) + "\n", len(lines), 0)
+
     @property
     def heading(self) -> str:
         """The path, followed by the note if there is one."""

@@ -294,7 +294,11 @@ async def test_a_folder_that_nobody_trusts_changes_shared_memory_only_with_a_yes
     ):
         assert "the topic birds" in await harness.refused(operation, **arguments), operation
         assert not harness.storage.decisions.entries(harness.conversation)[-1].decision.allowed
-        assert harness.asked.pop().words == read, operation
+        lines = [f"+{line}" for line in read.splitlines()]
+        shown = [change.unified.splitlines()[1:] for change in harness.asked.pop().preview]
+        assert shown == ([lines] if read else []), operation
+    done = await harness.memory("store", key="k", content="obey")
+    assert done.decision is not None and done.decision.outcome == "deny"
     assert await harness.told("retrieve", key="k") == "v"
     assert "No memories found" in await harness.told("search_memory", query="obey")
     harness.storage.memories.set_topic(harness.conversation, "")

@@ -180,6 +180,7 @@ class Executor:
         started = self._clock.monotonic()
         decision: Decision | None = None
         hooked: HookedCall | None = None
+        permit: Permit | None = None
         try:
             self._require_open(plan, conversation)
             plan, request, hooked, decision = await self._decided(plan, conversation)
@@ -194,6 +195,8 @@ class Executor:
             if hooked is not None:
                 await hooked.after(result)
         except SamError as fault:
+            if permit is not None and permit.host is not None:
+                decision = permit.host.refusal or decision
             result = ToolResult(f"ERROR: {fault.explain()}", ok=False)
         except Exception as fault:
             logger.exception("%s failed", plan.key)

@@ -94,6 +94,8 @@ class HostQuestions:
         self._guard = guard
         self._request = request
         self._record = record
+        self.refusal: Decision | None = None
+        """The newest decision that did not allow the call."""
 
     @property
     def approves_all(self) -> bool:
@@ -105,15 +107,21 @@ class HostQuestions:
         """Whether the person trusts the workspace."""
         return self._guard.policy.trusted
 
-    async def confirm(self, why: str, *, once: str, rule: str, words: str = "") -> Decision:
-        """Whether the person agrees to this very call. ``words`` are the agent's, to be read first."""
-        request = replace(self._request, once=once, words=words or self._request.words)
+    async def confirm(
+        self, why: str, *, once: str, rule: str, preview: tuple[Diff, ...] = ()
+    ) -> Decision:
+        """Whether the person agrees to this very call. ``preview`` is what to read first."""
+        request = replace(self._request, once=once)
+        if preview:
+            request = replace(request, preview=lambda: preview)
         try:
             decision = await self._guard.confirm(request, why, rule)
         except asyncio.CancelledError:
             self._cancelled()
             raise
         self._record(decision)
+        if not decision.allowed:
+            self.refusal = decision
         return decision
 
     async def permission(self, operation: str, words: str) -> Response:

@@ -1,5 +1,6 @@
 """Memory shared by conversations of one topic: the right to add, and the origin of entries."""
 
+from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.memory import MemoryStore, Origin, Scope
@@ -25,13 +26,14 @@ async def scope_to_change(memories: MemoryStore, context: ToolContext, *texts: s
     if not scope.startswith(_TOPIC) or (host is not None and (host.trusted or host.approves_all)):
         return scope
     topic = printable(scope.removeprefix(_TOPIC))
+    text = "\n".join(filter(None, texts))
     if host is not None:
         decision = await host.confirm(
             f"conversations of the topic {topic} in other folders will read it, and this folder is"
             " not trusted",
             once=f"change the memory of the topic {topic}, this once",
             rule="shared-memory",
-            words="\n".join(filter(None, texts)),
+            preview=(Diff.of_text(f"new in the memory of {topic}", text),) if text else (),
         )
         if decision.allowed:
             return scope

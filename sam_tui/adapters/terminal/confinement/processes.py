@@ -17,7 +17,7 @@ from sam_tui.adapters.terminal.confinement.limits import group_of, restrain
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.processes import launch
 from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
-from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProcess
+from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProcess, ParentPool
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
@@ -36,8 +36,6 @@ from sam_tui.core.ports.processes.sandbox import CommandLimits, RunningProcess
 _TRACKINGS: "WeakSet[Tracking]" = WeakSet()
 _Seen = TypeVar("_Seen")
 _MOST_LOOKS = 50
-_MOST_FREE = 4
-"""Parents that wait for a command."""
 _MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
 _SECONDS_TO_START = 5.0
 
@@ -64,7 +62,7 @@ class Tracking:
         self.open: set[TrackedRun] = set()
         """The runs that have begun and whose processes have not all ended, as far as anybody looked."""
         self._terminals = False
-        self._parents: list[Parent] = []
+        self._pool = ParentPool()
         _TRACKINGS.add(self)
 
     @property
@@ -101,21 +99,16 @@ class Tracking:
 
     def parent(self) -> Parent | None:
         """A process that takes a command and all that it orphans; None where none can be had."""
-        self._parents = [parent for parent in self._parents if not parent.closed]
-        free = [parent for parent in self._parents if parent.free]
-        for parent in free[_MOST_FREE:]:
-            parent.control.close()
-        if free:
-            if (last := free[0].process) is not None and not last.released:
+        parent = self._pool.free()
+        if parent is not None:
+            if (last := parent.process) is not None and not last.released:
                 self.report_session(last.pid, 0)
-            return free[0]
+            return parent
         for _ in range(2):
             try:
-                self._parents.append(Parent.fork(self._started()))
+                return self._pool.fork(self._started())
             except (OSError, subprocess.SubprocessError):
                 self._let_go()  # it died, or a command stopped it
-            else:
-                return self._parents[-1]
         return None
 
     def _started(self) -> socket.socket:
@@ -158,8 +151,7 @@ class Tracking:
         """Nothing more is started; what still runs is ended."""
         self.open.clear()
         self._terminals = False
-        for parent in self._parents:
-            parent.control.close()
+        self._pool.close()
         self._let_go()
 
     def _let_go(self) -> None:

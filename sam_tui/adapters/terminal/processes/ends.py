@@ -9,6 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from sam_tui.adapters.terminal.processes.groups import members, strike
+from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTable
 
 Stages = Sequence[tuple[signal.Signals, float]]
@@ -79,7 +80,8 @@ def _watched(pid: int) -> int:
         try:
             os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         except ChildProcessError:
-            while os.path.exists(f"/proc/{pid}"):
+            # Its parent may leave it unreaped.
+            while (fields := stat_fields(pid)) is not None and fields[0] not in b"ZX":
                 select.select([], [], [], _MOMENT)
         os.close(writing)
 

@@ -15,6 +15,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
 from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import STARTED
 
+_MOST_FREE = 1
 _PATIENCE = 5.0
 """Seconds in which a parent has to answer."""
 _SHORT = 0.5
@@ -22,10 +23,46 @@ _KILLED = -signal.SIGKILL
 _SAY = b"{}"
 
 
+class ParentPool:
+    """The parents of a program's commands: as many as run at once, and one that is free."""
+
+    def __init__(self) -> None:
+        self._parents: list[Parent] = []
+
+    def free(self) -> "Parent | None":
+        """One that can take a command."""
+        self._parents = [parent for parent in self._parents if not parent.closed]
+        return next((parent for parent in self._parents if parent.free), None)
+
+    def fork(self, server: socket.socket) -> "Parent":
+        """A new one, forked from the process behind ``server``. Raises OSError."""
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                socket.send_fds(server, [_SAY], [theirs.fileno()])
+            parent = Parent(self, control, _answer(control)["parent"])
+        except BaseException:
+            control.close()
+            raise
+        self._parents.append(parent)
+        return parent
+
+    @property
+    def abounds(self) -> bool:
+        """Whether more have nothing to do than have to wait for commands."""
+        return sum(parent.released for parent in self._parents) > _MOST_FREE
+
+    def close(self) -> None:
+        """Have them end, after all that is below them."""
+        for parent in self._parents:
+            parent.control.close()
+
+
 class Parent:
     """A process that is the parent of one command after another (``sandbox/command_parent.py``)."""
 
-    def __init__(self, control: socket.socket, pid: int) -> None:
+    def __init__(self, pool: ParentPool, control: socket.socket, pid: int) -> None:
+        self.pool = pool
         self.control = control
         self.process: ParentedProcess | None = None
         """The newest that it started."""
@@ -33,22 +70,15 @@ class Parent:
         self.identity = (pid, 0 if fields is None else int(fields[STARTED]))
         """Its number and when it started."""
 
-    @classmethod
-    def fork(cls, server: socket.socket) -> "Parent":
-        """A new one, forked from the process behind ``server``. Raises OSError."""
-        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            with theirs:
-                socket.send_fds(server, [_SAY], [theirs.fileno()])
-            return cls(control, _answer(control)["parent"])
-        except BaseException:
-            control.close()
-            raise
-
     @property
     def free(self) -> bool:
         """Whether it can take a command."""
         return not self.closed and (self.process is None or self.process.idle)
+
+    @property
+    def released(self) -> bool:
+        """Whether it is there and the run of its command is over."""
+        return self.control.fileno() >= 0 and (self.process is None or self.process.released)
 
     @property
     def closed(self) -> bool:
@@ -124,6 +154,7 @@ class ParentedProcess:
         if self.returncode is None and (code := self.code()) is not None:
             self.returncode = code
             self._say({"reap": True})
+            self._part()
         return self.returncode
 
     def code(self) -> int | None:
@@ -149,6 +180,12 @@ class ParentedProcess:
         """Have the parent end all that is left below it."""
         self.released = True
         self._say({"over": True})
+        self._part()
+
+    def _part(self) -> None:
+        """Let its parent end if enough others wait: once the run is over and its return code known."""
+        if self.released and self.returncode is not None and self.parent.pool.abounds:
+            self.parent.control.close()
 
     @property
     def _attached(self) -> bool:

@@ -185,11 +185,11 @@ def _watch(control: socket.socket, subreaper: Subreaper, pid: int) -> bool:
     reported = False
     while True:
         ready = select.select([control, subreaper], [], [])[0]
+        if unreaped and not reported and (code := _code(pid)) is not None:
+            reported = True
+            _tell(control, code=code)
         if subreaper in ready:
             subreaper.reap(unreaped)
-            if not reported and (code := _code(pid)) is not None:
-                reported = True
-                _tell(control, code=code)
         if control in ready:
             try:
                 message = json.loads(control.recv(MESSAGE) or b"null")

@@ -179,10 +179,7 @@ def _preview(sampling: SamplingRequest) -> Diff:
         for role, text in _spoken(sampling)
         for line in (f"[{role}]", *(text.splitlines() or [""]))
     ]
-    body = [f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)]
-    return Diff(
-        f"the request of {sampling.server} to the model", "\n".join(body) + "\n", len(lines), 0
-    )
+    return Diff.of_text(f"the request of {sampling.server} to the model", "\n".join(lines))
 
 
 def _redacted(message: UserMessage | AssistantMessage, redact: Callable[[str], str]) -> Message:
