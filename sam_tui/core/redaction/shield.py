@@ -90,6 +90,14 @@ class Shield:
                 self._know(name, value)
         self._sort()
 
+    def copy(self) -> "Shield":
+        """A shield that knows the same, for another thread."""
+        other = Shield(key=self._key)
+        other._values, other._placeholders = dict(self._values), dict(self._placeholders)
+        other._known = dict(self._known)
+        other._sort()
+        return other
+
     def refresh(self) -> None:
         """Learn what the source has come to know."""
         if more := self._source():
