@@ -117,7 +117,8 @@ def _headers(text: str) -> Mapping[str, str]:
         if _NAME.fullmatch(name) and _VALUE.fullmatch(value):
             headers[name] = value
         else:
-            logger.warning("telemetry: a header is left out, %r cannot be sent", name[:50])
+            name = name.partition(":")[0][:50]  # what follows may be the key
+            logger.warning("telemetry: a header is left out, %r cannot be sent", name)
     return headers
 
 

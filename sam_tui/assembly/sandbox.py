@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
     from sam_tui.core.ports.processes.background import BackgroundCommand
     from sam_tui.core.ports.processes.sandbox import ReadTerms
+    from sam_tui.core.redaction.shield import Shield
 
 
 class Processes(Stores):
@@ -142,7 +143,12 @@ class Processes(Stores):
         from sam_tui.adapters.terminal.recordings.library import CastRecordings
 
         folder = f"{self.configuration.options.data_dir}/recordings"
-        recordings = CastRecordings(folder, self.environ, self.workspace.root)
+
+        def shield() -> "Shield":
+            self.shield.refresh()
+            return self.shield.copy()
+
+        recordings = CastRecordings(folder, shield)
         return self.closed(recordings, recordings.close)
 
     @property

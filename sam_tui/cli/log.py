@@ -73,14 +73,30 @@ def note_defect(fault: BaseException, data_dir: str) -> str:
     return ""
 
 
+_masked: list[tuple[Mapping[str, str], str]] = []
+"""Environments, and the workspaces whose ``.env`` counts."""
+
+
+def masked_in_log(environ: Mapping[str, str], api_key: str, workspace: str) -> Mapping[str, str]:
+    """The same variables, of which the log masks the secrets from now on, and those of the workspace."""
+    _masked.append(({**environ, "API_KEY": api_key}, workspace))
+    _shield.cache_clear()
+    return environ
+
+
 @functools.cache
 def _shield() -> "Shield":
     from sam_tui.core.redaction.settings_files import SettingsFiles  # most runs log nothing
     from sam_tui.core.redaction.shield import Shield, secrets_of_environment
 
     shield = Shield(secrets_of_environment(os.environ))
+    folders = [workspace for _, workspace in _masked]
     with contextlib.suppress(OSError):
-        shield.learn(SettingsFiles(os.getcwd()).changed())
+        folders.append(os.getcwd())
+    for environ, _ in _masked:
+        shield.learn(secrets_of_environment(environ))
+    for folder in folders:
+        shield.learn(SettingsFiles(folder).changed())
     return shield
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from sam_tui.cli.log import data_dir_of, note_defect, say
+from sam_tui.cli.log import data_dir_of, note_defect, say, without_secrets
 from sam_tui.cli.program import program
 from sam_tui.cli.streams import secure_streams
 from sam_tui.core.errors import SamError
@@ -80,7 +80,7 @@ def _confess(fault: Exception, arguments: Sequence[str]) -> int:
     """Anything else is a defect of this program: a short text, and the details in a file."""
     where = note_defect(fault, data_dir_of(arguments, os.environ))
     if os.environ.get("SAM_TUI_DEBUG") == "1":
-        say(terminal_safe("".join(traceback.format_exception(fault))))
-    say(terminal_safe(f"A defect in sam-tui: {type(fault).__name__}: {fault}"))
+        say(terminal_safe(without_secrets("".join(traceback.format_exception(fault)))))
+    say(terminal_safe(without_secrets(f"A defect in sam-tui: {type(fault).__name__}: {fault}")))
     say(f"  The details are in {where}" if where else "  Set SAM_TUI_DEBUG=1 to see the details.")
     return EXIT_CODES["error_internal"]

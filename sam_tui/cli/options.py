@@ -10,7 +10,7 @@ import click
 
 from sam_tui.cli import claude
 from sam_tui.cli.claude import SHARED, F, claude_options, disabled, names, system_prompt
-from sam_tui.cli.log import log_to
+from sam_tui.cli.log import log_to, masked_in_log
 from sam_tui.cli.numbers import FiniteRange
 from sam_tui.cli.settings import data_dir_of, environment, option, with_settings
 from sam_tui.core.errors import UsageError, WorkspaceError
@@ -367,7 +367,8 @@ def open_runtime(
             settings(values, attended=attended, responder=responder), notes=configured.notes,
             keeps_terminals=keeps_terminals, program=program, browse=browse, reads="reads" in values,
         )  # fmt: skip
-        return build(options, environment(options.data_dir, configured))
+        environ = environment(options.data_dir, configured)
+        return build(options, masked_in_log(environ, options.api_key, options.workspace))
     finally:
         gc.freeze()
         gc.enable()

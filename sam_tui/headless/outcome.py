@@ -1,5 +1,6 @@
 """How a run can end. The exit code is a pure function of the result's subtype."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -110,10 +111,10 @@ def outcome_of_error(error: SamError) -> RunOutcome:
     return RunOutcome(_subtype(error.exit_code, limit), "", error.title, error.explain())
 
 
-def outcome_of_fault(fault: BaseException) -> RunOutcome:
-    """How an unexpected exception counts: a defect of this program."""
+def outcome_of_fault(fault: BaseException, mask: Callable[[str], str]) -> RunOutcome:
+    """How an unexpected exception counts: a defect of this program. ``mask`` masks secrets in its text."""
     text = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
-    return RunOutcome("error_internal", "", "A defect in sam-tui", text)
+    return RunOutcome("error_internal", "", "A defect in sam-tui", mask(text))
 
 
 def _subtype(exit_code: int, limit: str) -> Subtype:

@@ -313,7 +313,7 @@ class _Run:
         if isinstance(fault, SamError):
             return outcome_of_error(fault)
         if fault is not None:
-            return outcome_of_fault(fault)
+            return outcome_of_fault(fault, self._runtime.executor.shield.redact)
         if interrupts.subtype is not None and (finished is None or finished.reason == "cancelled"):
             why = "Interrupted before it finished."
             return RunOutcome(interrupts.subtype, _partial(finished), "Cancelled", why)

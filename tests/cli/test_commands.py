@@ -251,7 +251,7 @@ DEFECT = """
 import sys
 import sam_tui.assembly
 def build(*_):
-    raise ZeroDivisionError("boom \\x1b[31m")
+    raise ZeroDivisionError("boom \\x1b[31m zkKq7Vx2Lm9Rt4Wb8N Ev9pQw3LmZx7Rt2K")
 sam_tui.assembly.build = build
 from sam_tui.cli.main import main
 sys.exit(main(sys.argv[1:]))
@@ -261,8 +261,12 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.requirement("headless:defect")
 def test_a_defect_is_one_sentence_and_its_details_are_in_a_private_file(sam: Command) -> None:
     program = (*SCRIPT, DEFECT)
-    ended = sam("run", "go", "--output-format", "json", program=program)
+    (sam.workspace / "below").mkdir()
+    (sam.workspace / "below/.env").write_text("DB_PASSWORD=Ev9pQw3LmZx7Rt2K\n", encoding="utf-8")
+    secret = ("-C", "below", "--api-key", "zkKq7Vx2Lm9Rt4Wb8N")
+    ended = sam("run", "go", "--output-format", "json", *secret, program=program)
     log = sam.data / "sam-tui.log"
+    assert not re.search("zkKq|Ev9p", ended.out + ended.err + log.read_text(encoding="utf-8"))
     assert ended.code == 70
     assert ended.json["subtype"] == "error_internal"
     assert "Traceback" not in ended.err and "\x1b" not in ended.err
@@ -270,8 +274,8 @@ def test_a_defect_is_one_sentence_and_its_details_are_in_a_private_file(sam: Com
     assert "Traceback" in log.read_text(encoding="utf-8")
     assert log.stat().st_mode & 0o777 == 0o600
 
-    told = sam("tools", "list", program=program, environ={"SAM_TUI_DEBUG": "1"})
-    assert told.code == 70 and "Traceback" in told.err
+    told = sam("tools", "list", "-C", "below", program=program, environ={"SAM_TUI_DEBUG": "1"})
+    assert told.code == 70 and "Traceback" in told.err and "Ev9p" not in told.err
 
 
 NOISE = """

@@ -70,7 +70,7 @@ async def test_turns_calls_and_decisions_reach_the_collector_and_no_words_do(
     tmp_path: Path, collector: tuple[str, list[Batch]], caplog: pytest.LogCaptureFixture
 ) -> None:
     address, batches = collector
-    headers = "X-Bad=a%0D%0AX-Evil: 1,a b=c,X-Key=a%20b"  # one that cannot be sent loses no other
+    headers = "X-Bad=a%0D%0AX-Evil: 1,a b=c,X-Team: sesame,X-Key=a%20b"  # bad ones lose no other
     environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_EXPORTER_OTLP_HEADERS": headers}
     await turn(tmp_path, environ)
     assert batches == []  # the usual variables alone switch nothing on
@@ -80,6 +80,7 @@ async def test_turns_calls_and_decisions_reach_the_collector_and_no_words_do(
         ("/base/v1/metrics", "a b"),
     }
     assert "'X-Bad' cannot be sent" in caplog.text and "'a b' cannot" in caplog.text
+    assert "'X-Team' cannot be sent" in caplog.text and "sesame" not in caplog.text
     text = json.dumps(batches)
     assert "secret" not in text and str(tmp_path) not in text
     traces = next(body for path, body, _ in batches if path.endswith("traces"))

@@ -276,4 +276,4 @@ def test_a_finished_turn_is_blocked_exactly_when_something_had_nobody_to_answer(
     assert (blocked.subtype, blocked.answer) == ("error_blocked", "I could not.")
     limit = TurnFinished(C, "limit", "", USAGE, 1, "x", "t", 53)
     assert outcome_of_turn(limit, unattended=1).subtype == "error_max_turns"
-    assert outcome_of_fault(ValueError()).exit_code == 70
+    assert outcome_of_fault(ValueError(), str).exit_code == 70

@@ -25,6 +25,7 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.ports.storage import CallDisplay
+from sam_tui.core.text.invisible import INVISIBLE
 from sam_tui.core.verdict import Decision
 
 Sam = Callable[..., tuple[int, str]]
@@ -85,6 +86,27 @@ def test_an_export_holds_no_password_that_a_command_printed(sam: Sam, data: Path
         text = sam("sessions", "export", C, "--format", form)[1]
         assert not re.search("sesame1|horse77|kN3wQ|abcd", text), form
         assert all(word in text for word in ("token=None", "4096", "required", "PASSWORD=$X")), form
+
+
+@pytest.mark.requirement("sessions:export")
+def test_what_is_handed_on_has_no_secret_of_a_server_and_no_control_character(
+    sam: Sam, data: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "Mc8vB2nL6kQ1zX5wT3"
+    (data / "mcp.json").write_text(
+        json.dumps({"mcpServers": {"m": {"command": "true", "env": {"M_TOKEN": secret}}}})
+    )
+    monkeypatch.setenv("SAM_TUI_CONFIG_DIR", str(data))
+    with open_storage(data) as storage:
+        storage.conversations.create(C, str(workspace))
+        said = f"It is {secret}\x1b]0;a\x07\x9d0;b\x9c\x7f\u202e\U000e0041 é."
+        storage.conversations.append(C, [UserMessage("Go"), AssistantMessage(said)])
+    exports = [("export", C, "--format", form) for form in ("markdown", "html", "json")]
+    for words in (*exports, ("to-test", C)):
+        code, text = sam("sessions", *words)
+        assert code == 0 and "It is <secret:M_TOKEN:" in text.replace("&lt;", "<"), words
+        assert secret not in text and "é" in text
+        assert not re.search(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f]|{INVISIBLE}", text), words
 
 
 @pytest.mark.requirement("sessions:read-only")

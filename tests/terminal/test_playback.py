@@ -14,6 +14,7 @@ from sam_tui.adapters.terminal.recordings.library import CastRecordings
 from sam_tui.adapters.terminal.recordings.playback import CastPlayback
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.recordings import Playback
+from sam_tui.core.redaction.shield import Shield
 
 DEADLINE = 90.0
 
@@ -33,7 +34,7 @@ def written(path: Path, events: Iterable[Event], *, size: tuple[int, int] = (20,
 @pytest.fixture
 async def opened(tmp_path: Path) -> AsyncIterator[Open]:
     """Open a recording of these events; closed at the end."""
-    kept = CastRecordings(str(tmp_path / "kept"), {}, str(tmp_path))
+    kept = CastRecordings(str(tmp_path / "kept"), Shield)
 
     yield lambda events: kept.open(written(tmp_path / "one.cast", events))
     kept.close()
@@ -171,10 +172,8 @@ async def test_recordings_are_kept_apart_listed_newest_first_and_exported_masked
 ) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    (work / ".env").write_text("TOKEN=from-the-env-file-1234\n")
-    kept = CastRecordings(
-        str(tmp_path / "kept"), {"MY_API_KEY": "from-the-environment-99"}, str(work)
-    )
+    known = Shield({"TOKEN": "from-the-env-file-1234", "MY_API_KEY": "from-the-environment-99"})
+    kept = CastRecordings(str(tmp_path / "kept"), known.copy)
     assert kept.recordings() == []
     first = kept.fresh()
     assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700

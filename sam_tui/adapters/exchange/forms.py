@@ -20,7 +20,7 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.ports.storage import CallDisplay, ConversationDocument, DatedMessage
-from sam_tui.core.text.invisible import show_invisible
+from sam_tui.core.text.invisible import json_visible, show_invisible
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MARKS = {"completed": "x", "in-progress": ">", "blocked": "!", "not-started": " "}
@@ -208,7 +208,7 @@ def write_json(document: ConversationDocument) -> str:
         messages=[_Entry(at=entry.at, message=entry.message) for entry in document.entries],
         calls=list(document.displays.values()),
     )
-    return file.model_dump_json(indent=1) + "\n"
+    return json_visible(file.model_dump_json(indent=1)) + "\n"
 
 
 def read_json(text: str) -> ConversationDocument | None:

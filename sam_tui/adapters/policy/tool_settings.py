@@ -119,11 +119,11 @@ def without_folders(environ: Mapping[str, str], folders: Sequence[str]) -> dict[
     for name, value in environ.items():
         parts = value.split(os.pathsep)
         others = [part for part in parts if not _within(part, folders)]
-        rest = os.pathsep.join(others)
-        if any(folder in rest for folder in folders):
-            rest = ""
-        if rest != value:
-            changed[name] = rest
+        remainder = os.pathsep.join(others)
+        if any(folder in remainder for folder in folders):
+            remainder = ""
+        if remainder != value:
+            changed[name] = remainder
     return changed
 
 

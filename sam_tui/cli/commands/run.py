@@ -11,6 +11,7 @@ import click
 
 from sam_tui import __version__
 from sam_tui.cli.claude import permission_tool_of, responder_of
+from sam_tui.cli.log import without_secrets
 from sam_tui.cli.options import (
     Values,
     agent_options,
@@ -318,4 +319,4 @@ class _Told:
         if isinstance(fault, Exception) and not isinstance(fault, SamError):
             from sam_tui.headless.run import report_failure
 
-            report_failure(self._request, outcome_of_fault(fault), self._out)
+            report_failure(self._request, outcome_of_fault(fault, without_secrets), self._out)

@@ -119,8 +119,13 @@ def export_command(**values: Any) -> int:
     Known secrets are those of the environment and of .env here; others are known by their form.
     """
     from sam_tui.adapters.terminal.recordings.library import CastRecordings
+    from sam_tui.core.redaction.settings_files import SettingsFiles
+    from sam_tui.core.redaction.shield import Shield, secrets_of_environment
 
-    masked = CastRecordings("", os.environ, ".").export_now(values["recording"], values["copy"])
+    shield = Shield(secrets_of_environment(os.environ), source=SettingsFiles(".").changed)
+    shield.refresh()
+    recordings = CastRecordings("", lambda: shield)
+    masked = asyncio.run(recordings.export(values["recording"], values["copy"]))
     click.echo(f"{values['copy']}: {masked} masked", err=True)
     return 0
 

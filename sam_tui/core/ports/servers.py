@@ -84,6 +84,10 @@ class McpServers(Protocol):
         stay."""
         ...
 
+    def learn_secrets(self) -> None:
+        """Know the secrets in the settings of all servers, so that they are masked; starts none."""
+        ...
+
     async def settled(self, seconds: float) -> bool:
         """Wait until none is starting; False when the time was too short."""
         ...

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, cast
 
 from sam_tui.core.redaction.forms import (
@@ -58,6 +59,7 @@ class Shield:
     ``values`` maps names to secret values, such as provider keys and the values of ``.env`` files.
     ``key`` makes the digits of placeholders: the same key gives the same placeholders for ever.
     ``source`` gives what has become known since, such as a changed file of settings: see ``refresh``.
+    ``known`` are the placeholders of texts that another shield knows.
     """
 
     def __init__(
@@ -66,11 +68,12 @@ class Shield:
         *,
         key: bytes = b"",
         source: Callable[[], Mapping[str, str]] = dict,
+        known: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._key = key or b"sam-tui shield"
         self._values: dict[str, str] = {}
         self._placeholders: dict[str, str] = {}
-        self._known: dict[str, str] = {}
+        self._known: dict[str, str] = dict(known)
         self._by_length: tuple[list[int], list[str]] = ([], [])
         """The known values from the longest to the shortest, and their lengths below zero, to search."""
         self._worded: list[str] = []
@@ -89,6 +92,10 @@ class Shield:
             if len(value) >= _SHORTEST_KNOWN and not plain_word(value):
                 self._know(name, value)
         self._sort()
+
+    def copy(self) -> "Shield":
+        """A shield that masks the same, for another thread."""
+        return Shield(key=self._key, known=self._known)
 
     def refresh(self) -> None:
         """Learn what the source has come to know."""

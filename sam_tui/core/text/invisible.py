@@ -1,5 +1,6 @@
 """Characters nobody sees: zero width, direction marks, tags. Written out, so that they cannot hide."""
 
+import json
 import re
 import unicodedata
 
@@ -8,6 +9,7 @@ INVISIBLE = (
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef\U0001d173-\U0001d17a]"
 )
 _INVISIBLE = re.compile(INVISIBLE)
+_NOT_IN_JSON = re.compile(rf"[\x7f-\x9f]|{INVISIBLE}")
 _LABEL = re.compile(r"[^\s/.:@?&=]+")
 _LOOKALIKES = frozenset(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0501\u04bb\u051b\u051d\u04cf"
@@ -53,6 +55,13 @@ def shown_again(text: str, seen: set[str]) -> str:
         return character if character in seen else match[0]
 
     return _WRITTEN.sub(character, text) if "⟨U+" in text else text
+
+
+def json_visible(text: str) -> str:
+    """JSON that means the same, without control and invisible characters: those are escapes."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _NOT_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def _joins(text: str, at: int) -> bool:

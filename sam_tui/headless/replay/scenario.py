@@ -22,6 +22,7 @@ from sam_tui.core.ports.files import FilesByPath, StoredFile
 from sam_tui.core.ports.policy import DecisionEntry
 from sam_tui.core.ports.storage import CallDisplay
 from sam_tui.core.prompt.reminders import ReminderChoice
+from sam_tui.core.text.invisible import json_visible
 from sam_tui.core.verdict import Decision
 
 if TYPE_CHECKING:
@@ -346,7 +347,8 @@ def write_scenario(scenario: Scenario) -> str:
             f" {MOST_BYTES:,}.",
             hint="Select the files that it needs with --files, such as --files 'src/*.py'.",
         )
-    return _adapter().dump_json(scenario, indent=1, exclude_defaults=True).decode() + "\n"
+    text = _adapter().dump_json(scenario, indent=1, exclude_defaults=True).decode()
+    return json_visible(text) + "\n"
 
 
 def _all_files(scenario: Scenario) -> Sequence[RecordedFile]:

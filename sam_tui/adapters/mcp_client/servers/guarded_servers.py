@@ -67,9 +67,16 @@ class GuardedServers:
         """Start the server of this name, or every server that may start, in the background."""
         pool = self._any()
         if pool is not None:
+            pool.begin(name)
+            self.learn_secrets()
+
+    def learn_secrets(self) -> None:
+        """Know the secrets in the settings of all servers, so that they are masked; starts none."""
+        pool = self._any()
+        if pool is not None:
             from sam_tui.adapters.mcp_client.settings import secrets_of
 
-            pool.begin(name)
+            pool.look()
             self._shield.learn(secrets_of_environment(dict(secrets_of(pool.settings))))
 
     async def settled(self, seconds: float) -> bool:

@@ -3,13 +3,12 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from sam_tui.adapters.terminal.recordings.asciicast import Recording, export
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.recordings import FollowedOutput, KeptRecording, Playback
-from sam_tui.core.redaction.settings_files import SettingsFiles
-from sam_tui.core.redaction.shield import Shield, secrets_of_environment
+from sam_tui.core.redaction.shield import Shield
 
 _SUFFIX = ".cast"
 
@@ -17,14 +16,12 @@ _SUFFIX = ".cast"
 class CastRecordings:
     """The ``Recordings`` port: files ``*.cast`` in ``folder``, and any other by its path.
 
-    Known secrets are those of ``environ`` and of the ``.env`` files in ``workspace``; others are
-    known by their form.
+    ``shield`` makes what masks secrets in a copy.
     """
 
-    def __init__(self, folder: str, environ: Mapping[str, str], workspace: str) -> None:
+    def __init__(self, folder: str, shield: Callable[[], Shield]) -> None:
         self._folder = folder
-        self._environ = environ
-        self._workspace = workspace
+        self._shield = shield
         self._playing: list[Playback] = []
 
     def fresh(self) -> str:
@@ -65,12 +62,9 @@ class CastRecordings:
 
     async def export(self, path: str, copy: str) -> int:
         """Write a copy in which secrets are masked; how many were. Raises ``ToolError``."""
-        return await asyncio.to_thread(self.export_now, path, copy)
+        return await asyncio.to_thread(self._export, path, copy, self._shield())
 
-    def export_now(self, path: str, copy: str) -> int:
-        """``export``, on the calling thread."""
-        shield = Shield(secrets_of_environment(self._environ))
-        shield.learn(SettingsFiles(self._workspace).changed())
+    def _export(self, path: str, copy: str, shield: Shield) -> int:
         masked = 0
 
         def mask(text: str) -> str:

@@ -44,6 +44,7 @@ def export_command(**values: Any) -> int:
         named = {"resume": values["conversation"]}
         conversation = conversation_of(named, runtime.conversations, runtime.workspace.root)
         assert conversation is not None
+        runtime.servers.learn_secrets()
         text = runtime.conversation_files.write(runtime.document(conversation), form)
     if not output:
         click.echo(text if form == "json" else terminal_safe(text), nl=False)

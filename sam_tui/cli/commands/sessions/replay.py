@@ -92,6 +92,7 @@ def to_test_command(**values: Any) -> int:
 
     require_output()
     with closing_runtime(values) as runtime:
+        runtime.servers.learn_secrets()
         text = write_scenario(_recorded(runtime, values, values["conversation"], mask=True))
     if values["output"] not in (None, "-"):
         _write(values["output"], text)

@@ -68,7 +68,7 @@ def open_console(
         except WorkflowRefused as refusal:
             if not at.as_json:
                 raise
-            write(json.dumps(refusal_object(refusal), ensure_ascii=False, indent=2))
+            write(json.dumps(refusal_object(refusal), indent=2))
             raise click.exceptions.Exit(refusal.exit_code) from refusal
 
 

@@ -15,6 +15,7 @@ from sam_tui.cli.roles import hand_out_option
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
+from sam_tui.core.text.invisible import json_visible
 from sam_tui.core.text.nesting import plain_json
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import MODES
@@ -286,4 +287,4 @@ def _stages(file: str) -> object:
 
 
 def _json(value: Sequence[object] | dict[str, object]) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return json_visible(json.dumps(value, ensure_ascii=False, indent=2))
