@@ -18,6 +18,8 @@ from typing import IO
 
 from scripts.breaks import Mutant, broken
 from scripts.forking import UNSWAPPED, Job
+from scripts.probes import probes_of, with_probes
+from scripts.tracing import WORKERS
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 300.0
@@ -57,8 +59,7 @@ class Copy:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
         site = Path("lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
         folders = [self.folder, self.folder / "tools", self.folder / "reminders", own / site]
-        self.site = place / site
-        (self.site / "copy.pth").write_text("\n".join(map(str, folders)) + "\n", "utf-8")
+        (place / site / "copy.pth").write_text("\n".join(map(str, folders)) + "\n", "utf-8")
         for program in (own / "bin").iterdir():
             target = place / "bin" / program.name
             if target.exists():
@@ -120,16 +121,12 @@ class Copy:
         notes = self.folder / ".trace"
         for file in notes.iterdir():  # of the area before
             file.unlink()
-        asked = {str(self.folder / name): sorted(lines[name]) for name in modules}
-        (notes / "modules").write_text(json.dumps(asked), "utf-8")
-        start = self.site / "tracing.pth"
-        start.write_text("import scripts.tracing\n", "utf-8")
-        code, said = self.run(outermost(modules), None)
+        with self._probed({name: lines[name] for name in modules}) as places:
+            code, said = self.run(outermost(modules), None, "-n", str(WORKERS))
         if code not in (0, 1):
             raise BrokenError(said)
-        start.unlink()
-        (notes / "modules").unlink()
-        trace = Trace(modules, notes)
+        (notes / "marks").unlink()
+        trace = Trace(modules, notes, places)
         self.seconds = trace.seconds
         if aside:
             trace.leave(self._failing_of(trace.failed))
@@ -139,6 +136,25 @@ class Copy:
             if code:
                 raise BrokenError(said)
         return trace
+
+    @contextmanager
+    def _probed(
+        self, lines: Mapping[str, Collection[int]]
+    ) -> Generator[list[tuple[str, int]], None, None]:
+        """The modules and lines by the numbers of the probes that these modules have inside the block."""
+        places: list[tuple[str, int]] = []
+        sources = {name: (self.folder / name).read_text("utf-8") for name in lines}
+        for name, source in sources.items():
+            probes = probes_of(source, lines[name])
+            numbers = {probe: len(places) + n for n, probe in enumerate(probes)}
+            places += [(name, probe.line) for probe in probes]
+            self._write(self.folder / name, with_probes(source, numbers))
+        (self.folder / ".trace" / "marks").write_bytes(bytes(WORKERS * max(1, len(places))))
+        try:
+            yield places
+        finally:
+            for name, source in sources.items():
+                self._write(self.folder / name, source)
 
     def choose(self, tests: Sequence[str]) -> None:
         """Let only these run, in this order; all where there is none."""
@@ -266,23 +282,27 @@ class BrokenError(Exception):
 class Trace:
     """Which test runs which lines, and how long each takes."""
 
-    def __init__(self, modules: Mapping[str, Sequence[str]], notes: Path) -> None:
-        names = list(modules)
+    def __init__(
+        self,
+        modules: Mapping[str, Sequence[str]],
+        notes: Path,
+        places: Sequence[tuple[str, int]],
+    ) -> None:
         self.seconds: dict[str, float] = {}
         self.failed: list[str] = []
         self.tests: dict[tuple[str, int], set[str]] = {}
         self.modules: dict[str, set[str]] = {name: set() for name in modules}
         self._paths = {name: tuple(paths) for name, paths in modules.items()}
-        for row in (notes / "tests").read_text("utf-8").splitlines():
-            outcome, seconds, test = row.split(" ", 2)
+        ends = [row.split(" ", 2) for row in (notes / "tests").read_text("utf-8").splitlines()]
+        for outcome, seconds, test in sorted(ends, key=lambda end: end[2].partition("::")[0]):
             self.seconds[test] = float(seconds)
             if outcome == "failed" and test not in self.failed:  # it is said for call and teardown
                 self.failed.append(test)
         for row in (notes / "lines").read_text("utf-8").splitlines():
-            module, line, test = row.split(" ", 2)
-            name = names[int(module)]
+            number, test = row.split(" ", 1)
+            name, line = places[int(number)]
             if test in self.seconds and test.startswith(self._paths[name]):
-                self.tests.setdefault((name, int(line)), set()).add(test)
+                self.tests.setdefault((name, line), set()).add(test)
                 self.modules[name].add(test)
 
     def leave(self, tests: Sequence[str]) -> None:

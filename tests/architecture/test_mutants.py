@@ -12,6 +12,8 @@ import pytest
 from scripts.breaks import Mutant, fatal, mutants_of
 from scripts.copies import ROOT, BrokenError, Copy, Forks
 from scripts.mutants import excused, prove, table
+from scripts.probes import ENTRY, probes_of, with_probes
+from scripts.tracing import RAN
 
 SUBJECT = '''
 """Numbers."""
@@ -33,6 +35,20 @@ def test_endless():
 def test_what_runs_nothing():
     pass
 """
+BRANCHES = '''"""Kinds."""
+from __future__ import annotations
+import functools
+def kind(number):
+    """A word."""
+    if number < 0:
+        return "below"
+    elif number == 0:
+        return "nothing"
+    @functools.cache
+    def word():
+        return "above"
+    return word()
+'''
 FROZEN = """
 import gc
 import subject
@@ -140,3 +156,20 @@ def test_what_the_list_of_critical_modules_names_is_there() -> None:
     }
     gone = [e for e in plan["equivalent"] if not any(excused(m, [e]) for m in mutants[e["module"]])]
     assert gone == []
+
+
+@pytest.mark.requirement("framework:assembled")
+def test_what_has_probes_does_the_same_and_marks_the_lines_that_run() -> None:
+    probes = probes_of(BRANCHES, range(1, 20))
+    names: dict[str, Any] = {}
+    exec(with_probes(BRANCHES, {probe: n for n, probe in enumerate(probes)}), names)
+    reached: dict[str, set[int]] = {}
+    for number in (-1, 0, 1):
+        RAN.clear()
+        word = names["kind"](number)
+        reached[word] = {probes[n].line for n in RAN.numbers}
+    assert reached == {  # no line can stand before an elif: it counts wherever its if runs
+        "below": {ENTRY, 6, 7, 8},
+        "nothing": {ENTRY, 6, 8, 9},
+        "above": {ENTRY, 6, 8, 11, 12, 13},
+    }

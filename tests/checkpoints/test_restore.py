@@ -238,15 +238,14 @@ async def test_a_huge_folder_is_refused_soon_and_then_at_once_and_ignored_parts_
     assert len(log.read_text().splitlines()) == 4, "a person who asks has it looked at again"
 
     kept.write(".gitignore", "/kept/\n")
-    unread = Path(f"{log}.unread")
-    unread.touch()
+    kept.write("../log.unread", "")
     kept.checkpoints.close()
     kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
     with pytest.raises(CheckpointError, match="over 40 files"):
         await change()
     looks = [line for line in log.read_text().splitlines()[4:] if "--deleted" in line]
     assert len(looks) == 1, "where git does not say what is ignored, it does not look again"
-    unread.unlink()
+    os.unlink(f"{log}.unread")
     kept.checkpoints.close()
     kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
     await change()
@@ -380,7 +379,9 @@ async def test_what_no_checkpoint_holds_is_not_deleted_by_going_back(kept: Any):
 
 
 @pytest.mark.requirement("checkpoints:restore")
-async def test_a_restore_is_a_checkpoint_of_its_own_and_did_nothing_that_cannot_be_undone(kept: Any):
+async def test_a_restore_is_a_checkpoint_of_its_own_and_did_nothing_that_cannot_be_undone(
+    kept: Any,
+):
     async with kept.calling(ConversationId("own"), "op: a message was sent") as number:
         kept.write("a", "1")
     plan = await kept.checkpoints.plan(number, {"own"})

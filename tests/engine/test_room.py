@@ -34,7 +34,9 @@ async def test_a_small_context_is_never_exceeded_and_what_left_is_archived(kit: 
         assert results == [c.id for c in calls_of(seen)]
         assert UserMessage("go on and on") in seen
         said = [m.text for m in seen if isinstance(m, ReminderMessage) and m.name == "echo"]
-        assert said in (["early"], ["early", "late"], ["late"]), "archived ones return, no other does"
+        assert said in (["early"], ["early", "late"], ["late"]), (
+            "archived ones return, no other does"
+        )
 
 
 @pytest.mark.requirement("room:learns")

@@ -292,9 +292,10 @@ async def test_what_the_person_agrees_to_is_placed_exactly_and_other_content_ask
     assert (result.output, result.refused) == ("one\ntwo\nless\n", ())
     changes = [access.change for access in person.asked]
     assert all(change is not None for change in changes)
-    assert all(change.difference.startswith("@@ ") for change in changes if change)
-    assert ["+one" in c.difference or "+two" in c.difference or "+\tpager = less" in c.difference
-            for c in changes if c] == [True, True, True]  # fmt: skip
+    lines = [change.difference.split("\n") for change in changes if change]
+    assert all(first.startswith("@@ ") and all(others) for first, *others in lines)
+    expected = ("+one", "+two", "+\tpager = less")
+    assert [word in rows for word, rows in zip(expected, lines, strict=True)] == [True] * 3
     assert [Path(access.path).name for access in person.asked] == [
         "pre-commit",
         "pre-commit",

@@ -53,7 +53,8 @@ def _openat2() -> Callable[[int, bytes, bytes], int] | None:
     def call(folder: int, path: bytes, how: bytes) -> int:
         return int(raw(word(_OPENAT2), word(folder), path, how, word(len(how))))
 
-    tried = call(_WORKING_FOLDER, b"/", struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC, 0, 0))
+    flags_alone = struct.pack("=Q16x", os.O_PATH | os.O_CLOEXEC)
+    tried = call(_WORKING_FOLDER, b"/", flags_alone)
     if tried < 0:
         return None
     os.close(tried)
