@@ -1,4 +1,4 @@
-"""What a model is told: the prompt of a step, and the reminder of where it stands."""
+"""What a model reads: the prompt of a step, and the reminder of the present phase."""
 
 import json
 from collections.abc import Mapping, Sequence
