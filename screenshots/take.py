@@ -38,6 +38,8 @@ os.environ.update(
     PYTHONDONTWRITEBYTECODE="1",
     TERM="xterm-256color",
     COLORTERM="truecolor",
+    OPENAI_API_KEY="for-the-list-of-models",
+    GEMINI_API_KEY="for-the-list-of-models",
 )
 os.environ.pop("NO_COLOR", None)
 os.environ.pop("PROMPT_COMMAND", None)

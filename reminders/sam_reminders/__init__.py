@@ -39,7 +39,7 @@ from sam_tui.core.prompt.skills import OfferedSkills
 class ReminderSources:
     """What the injectors look at. ``workflow_mode`` says whether it is on in a conversation.
 
-    ``phase`` tells where the workflow of a conversation stands, in words; empty without one.
+    ``phase`` returns the phase of a conversation's workflow in words; empty without one.
     """
 
     documents: DocumentStore

@@ -122,7 +122,7 @@ def _file_name(text: str) -> str:
 
 
 MOST_NAMED = 60
-"""Skills, or agents, that are told by name."""
+"""Most skills, or agents, that are listed by name and description."""
 OfferedAgents = Callable[[], DefinitionListing]
 
 

@@ -16,7 +16,7 @@ Facts = Callable[[ConversationId], Mapping[str, str]]
 
 
 class UserContextReminder:
-    """The day, and the facts of the conversation: told at its beginning, then when they changed."""
+    """The date, and the facts of the conversation: sent at its beginning, then when they changed."""
 
     name = "user_context"
     trigger = "date, mode, model or topic change"
@@ -83,7 +83,7 @@ def _newest(documents: Sequence[ImportedDocument]) -> list[ImportedDocument]:
 
 
 def _document_line(document: ImportedDocument, *, twice: bool) -> str:
-    """Two files of one name are told apart by where they came from."""
+    """Two files of one name are distinguished by their origin."""
     size = f" ({document.characters} chars)" if document.characters else ""
     origin = f" from {quoted_line(document.source)}" if twice and document.source else ""
     name = quoted_line(document.name)

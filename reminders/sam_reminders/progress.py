@@ -28,11 +28,11 @@ _MOST_ITEMS = 25
 
 
 _MOST_EDITS = 30
-"""Changes of a person told one by one; the list itself shows what came of them."""
+"""Most changes of a person that are listed one by one; the list itself shows their outcome."""
 
 
 class TodoListReminder:
-    """Where the list stands, what the person changed about it, and the one thing to do now.
+    """The state of the list, what the person changed in it, and the one thing to do now.
 
     Without a ``board`` it knows nothing of a person's edits.
     """
@@ -40,7 +40,7 @@ class TodoListReminder:
     name = "todo_list"
     trigger = "the todo list changes, and again in long loops"
     repeats = True
-    """In a long loop it stands again though nothing changed: near on every call."""
+    """In a long loop it is repeated although nothing changed."""
 
     def __init__(self, board: TodoBoard | None = None) -> None:
         self._board = board
@@ -137,7 +137,7 @@ def _titled(item: Todo) -> str:
 
 
 class WorkflowPhaseReminder:
-    """Where the workflow of a conversation stands; silent where there is none."""
+    """The phase of a conversation's workflow; nothing without one."""
 
     name = "workflow_phase"
     trigger = "the workflow moves on"

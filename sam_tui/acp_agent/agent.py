@@ -144,7 +144,7 @@ class EditorAgent:
     # ---- the connection
 
     async def _initialize(self, request: schema.InitializeRequest) -> schema.InitializeResponse:
-        """Version 1 is what there is: whoever asks for another is told so, and may hang up."""
+        """Only version 1 exists: a client that asks for another gets this answer, and may hang up."""
         self._client = request.client_capabilities or schema.ClientCapabilities()
         return schema.InitializeResponse(
             protocol_version=PROTOCOL_VERSION,

@@ -1,7 +1,7 @@
 """Options -> Runtime: the only package that imports every leaf.
 
 options  what a front end was asked for; configuration: the folders and files it works with
-stores   what is kept and read, each made when it is first asked for, and so below
+stores   databases and files, each opened at its first use, as are the parts below
 sandbox  processes; models: models and the web; policy: the guard, and the servers that it admits
 agent    tools, hooks, reminders, subagents, turns; runtime: what a front end gets
 """

@@ -1,4 +1,4 @@
-"""The file that the built-in tools are advertised with: most runs make two of sixteen tools.
+"""The descriptions of built-in tools, stored in a file: most runs make two of sixteen tools.
 
 ``make catalogue`` writes it from the tools themselves; a test compares the two.
 """

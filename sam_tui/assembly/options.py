@@ -41,7 +41,7 @@ class Options:
     mode: "PermissionMode | None" = None
     add_dirs: tuple[str, ...] = ()
     offline: bool = False
-    """Whether no model is opened, whoever names one."""
+    """Whether opening any model is refused."""
     max_turns: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None

@@ -1,4 +1,4 @@
-"""A runtime from its options: all parts made in an order in which each fault is told at the start."""
+"""A runtime from its options: makes all parts in an order in which each fault is reported at the start."""
 
 import shlex
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
         model = _model(parts, options, environ)
         registry = parts.executor.registry
         if configuration.sandbox_terms.kind == "strict":
-            parts.sandbox  # noqa: B018 # whoever wants it strict wants nothing to begin without it
+            parts.sandbox  # noqa: B018 # with --sandbox strict nothing may begin without it
         parts.hooks()  # a file that is there and cannot be used is no start
         return Runtime(
             parts,
@@ -69,7 +69,7 @@ def _model(parts: Agent, options: Options, environ: Mapping[str, str]) -> Model 
 
 
 def _agent(parts: Agent, line: str) -> Model:
-    """The model that the command line of another agent stands for. Raises ``UsageError``."""
+    """The model that the command line of another agent starts. Raises ``UsageError``."""
     from sam_tui.adapters.acp_client import AgentHost, AgentModel
 
     try:

@@ -343,7 +343,7 @@ def opening_of(values: Values) -> "Opening":
     if fork and take_over:
         raise UsageError("--fork and --take-over exclude each other.")
     if not (values["latest"] or values["resume"] or values.get("session_id")):
-        raise UsageError(f"{option} goes with --continue, --resume or --session-id.")
+        raise UsageError(f"{option} needs --continue, --resume or --session-id.")
     return "fork" if fork else "take over"
 
 

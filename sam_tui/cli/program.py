@@ -138,7 +138,7 @@ def _refuse_mistyped(word: str) -> None:
 
 
 def _first_word(args: list[str]) -> int | None:
-    """Where the first word stands that is neither an option nor an option's value."""
+    """The position of the first word that is neither an option nor an option's value."""
     valued = {
         name
         for parameter in workbench_command.params

@@ -1,4 +1,4 @@
-"""Settings behind options: what stands in files is the default of the option of that name."""
+"""Settings behind options: a setting in a file is the default of the option of that name."""
 
 import os
 from collections import ChainMap
@@ -136,7 +136,7 @@ def _of_project(settings: Settings, path: str, workspace: str) -> Settings:
     except ConfigurationError as unusable:
         return with_project(settings, "", unusable.explain(), trusted=False)
     trusted = trust.state(workspace) == "trusted"
-    # What was read counts, not what stands there a moment later.
+    # The content that was read counts, not a later one.
     trusted = trusted and trust.vouches(workspace, PROJECT_FILE, text.encode())
     return with_project(settings, text, path, trusted=trusted)
 

@@ -166,7 +166,7 @@ class Calls:
         call.subscription.close()
         call.changed.set()
         if not call.running.cancelled():
-            call.running.exception()  # seen by whoever follows the call, if anybody still does
+            call.running.exception()  # for the client that follows the call, if one still does
 
     def _of(self, conversation: ConversationId) -> Call | None:
         mine = [call for call in self._running.values() if call.conversation == conversation]

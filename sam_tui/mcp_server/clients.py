@@ -39,7 +39,7 @@ class Clients:
     """All clients of one server, by their MCP session.
 
     On stdio there is one. Over HTTP a session is what the handshake made; a request of protocol
-    2026-07-28 has none, so there the client's name stands for it.
+    2026-07-28 has none, so there the client's name is used.
     """
 
     def __init__(self, first: ConversationId | None = None) -> None:

@@ -96,7 +96,7 @@ class SamResources:
         self._results = runtime.executor.results
 
     def listed(self, client: Client) -> Sequence[types.Resource]:
-        """The todos, the conversations, and the results that were kept whole."""
+        """The todos, the conversations, and the results that were stored whole."""
         resources = [
             types.Resource(
                 uri=TODOS,
@@ -163,7 +163,7 @@ class SamResources:
         return [record.id for record in recent]
 
     def touched(self, event: Event, client: Client) -> Sequence[str]:
-        """The todo list; a whole result is there when its call is told, and stays as it is."""
+        """The todo list; a whole result exists when its call is reported, and never changes."""
         mine = isinstance(event, TodosChanged) and event.conversation == client.conversation
         return (TODOS,) if mine else ()
 

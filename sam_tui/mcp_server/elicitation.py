@@ -18,7 +18,7 @@ DENY: Final = "deny"
 _LONGEST = 8000
 _PREVIEW = 4000
 _SHORT, _END = 300, 1000
-"""Characters of a target that stands before the reason, and of the end of a text without its middle."""
+"""Characters of a target that comes before the reason, and of the end of a text without its middle."""
 _TITLED_SINCE = "2025-11-25"
 """The first protocol version whose choices carry titles as ``oneOf``; before it, ``enumNames``."""
 

@@ -29,7 +29,7 @@ from sam_tui.mcp_server.tasks import (
 from sam_tui.mcp_server.toolbox import Toolbox, ToolRequest
 
 PAGE: Final = 100
-"""Entries of a page, unless the server is told otherwise."""
+"""Entries of a page by default."""
 T = TypeVar("T")
 
 

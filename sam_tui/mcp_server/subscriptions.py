@@ -114,7 +114,7 @@ class Subscriptions:
         """Set while anybody would hear of a change."""
 
     def meet(self, context: Context, client: Client) -> None:
-        """A client read the list of resources: from now on it is told when the list changes."""
+        """A client read the list of resources: from now on it is notified when the list changes."""
         if not is_modern(context):
             self._subscriber(context, client)
         self._listed[client.key] = self._names(client)

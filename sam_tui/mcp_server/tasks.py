@@ -133,7 +133,7 @@ class ServerTasks:
         return state
 
     def update(self, params: UpdateTaskParams, context: Context, client: Client) -> None:
-        """Take answers to questions that are open. Raises ``MCPError`` for what is no answer."""
+        """Take answers to questions that are open. Raises ``MCPError`` for an invalid answer."""
         task = self._owned(params.task_id, context, client)
         questions = self._questions(task)
         for key, response in params.input_responses.items():

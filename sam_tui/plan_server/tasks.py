@@ -15,7 +15,7 @@ from sam_tui.core.workflow.planned import PlannedTasks
 
 MOST_RUNNING = 8
 MOST_LINES = 1000
-"""Of a task's progress that are kept for those who follow late: the newest."""
+"""The newest progress events of a task that are stored for clients that connect later."""
 MOST_ENDED = 100
 """Tasks that have ended and can still be followed from their beginning."""
 Fields = dict[str, object]
@@ -125,7 +125,7 @@ class ServedTasks:
     def answer(self, id: str, reply: str) -> bool:
         """Give a person's answer; False where nothing of that id waits.
 
-        An approval takes ``approve`` or ``deny``; anything else denies it and is told to the agent.
+        An approval takes ``approve`` or ``deny``; anything else denies it, as the reason for the agent.
         """
         for inquiry in self._runtime.inquiries.pending():
             if inquiry.id == id:

@@ -37,8 +37,8 @@ _SMALLEST_TEXT = 8
 class Compacted:
     """A shorter history: ``opening``, then ``messages[kept_from:]`` of the original as they are.
 
-    ``dropped`` is what is no longer there as it was, in order: whole messages, also those of which a
-    clipped form stands in the opening, but no earlier summary. ``indices`` are their indices.
+    ``dropped`` are the whole messages that left the history, in order, also those of which the opening
+    has a clipped form, but no earlier summary. ``indices`` are their indices.
     ``tokens`` is the estimate for the new history.
     """
 

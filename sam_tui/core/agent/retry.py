@@ -78,8 +78,8 @@ class FallbackModel:
     """A model with fallbacks, which are asked in order while the ones before them cannot answer.
 
     Another one is asked where a call fails before its first piece because a provider is overloaded,
-    limited, unreachable, or has no such model; the last one's failure is told as any other. ``tell``
-    is told of each change in words.
+    limited, unreachable, or has no such model; the last one's failure is reported as any other. ``tell``
+    is called with each change in words.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 15
-"""Model calls of a subagent unless told otherwise: seed 004."""
+"""Model calls of a subagent by default: seed 004."""
 AT_ONCE = 4
 """Subagents that work side by side; the others wait."""
 

@@ -1,4 +1,4 @@
-"""The thread summary: what stands for the part of a conversation that left the context.
+"""The thread summary: it replaces the part of a conversation that left the context.
 
 It accumulates: each compaction reads the summary before it and adds what left since. Every line is
 made of one line of somebody's text, clipped, so that what is summarised can neither end the summary
@@ -52,7 +52,7 @@ _COUNT = re.compile(r"(\S+): (\d+) calls?")
 
 @dataclass(frozen=True, slots=True)
 class ThreadSummary:
-    """What is kept of what left. The first of ``requests`` is the conversation's first, always."""
+    """The summary of messages that left. The first of ``requests`` is always the conversation's first."""
 
     task: str = ""
     requests: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def render(summary: ThreadSummary, most: int) -> str:
 
 
 def parse(text: str) -> ThreadSummary:
-    """The inverse of ``render``, as far as that kept it; lines it does not know say nothing."""
+    """The inverse of ``render``, of what that wrote; unknown lines are ignored."""
     task, section = "", ""
     sections: dict[str, list[str]] = {}
     for line in text.splitlines():

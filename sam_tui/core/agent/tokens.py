@@ -16,7 +16,7 @@ from sam_tui.core.messages import (
 )
 
 OUTPUT_TOKENS = 8000
-"""The longest answer that room is kept for; of a small context a quarter."""
+"""Tokens that are reserved for the answer; of a small context a quarter."""
 SMALLEST = 256
 """Tokens for messages below which no conversation can go on."""
 RESERVE = 0.15
@@ -82,7 +82,7 @@ def total(messages: Sequence[Message]) -> int:
 
 def free(context: int, *, output: int) -> int:
     """Tokens of a context that a request may take: without the reserve and the answer, of which
-    ``output`` is the longest wanted; of a small context a quarter is kept for it."""
+    ``output`` is the longest answer; of a small context a quarter is reserved for it."""
     return context - round(context * RESERVE) - min(output, context // 4)
 
 
@@ -97,9 +97,9 @@ def room(context: int, *, fixed: int, output: int) -> int:
     if request - fixed < SMALLEST:
         needed = ceil((fixed + SMALLEST) / (1 - RESERVE - 0.25))
         raise ContextExceeded(
-            f"The model takes {context:,} tokens, of which {context - request:,} are kept for its"
-            f" answer and as a reserve. The system prompt and the tools, as short as they can be,"
-            f" take about {fixed:,} of the other {request:,}, and a conversation needs {SMALLEST}.",
+            f"The model takes {context:,} tokens, of which {context - request:,} are reserved for"
+            " its answer and for inexact estimates. The shortest system prompt and tools take about"
+            f" {fixed:,} of the other {request:,}, and a conversation needs {SMALLEST}.",
             hint=f"Choose a model that takes about {needed:,} tokens or more, or a shorter system"
             " prompt.",
         )

@@ -23,7 +23,7 @@ class HookedTurn:
     stops: int = 0
     """How often its end was put off."""
     compacting: bool = False
-    """Whether hooks were told that the context is nearly full."""
+    """Whether hooks were informed that the context is nearly full."""
 
     async def admit(self, text: str, opening: str) -> tuple[str, ...]:
         """Context that hooks add to a message. Raises ``StoppedByHook`` if one refuses the message.

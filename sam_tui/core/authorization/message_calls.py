@@ -33,7 +33,7 @@ R = TypeVar("R", bound=PendingCall)
 
 
 def no_others(_: CallId) -> Sequence[Any]:
-    """The calls behind one that stands alone."""
+    """The calls behind the only call of a message."""
     return ()
 
 
@@ -66,7 +66,7 @@ class MessageCalls(Generic[R]):
             try:
                 question = foresee(later)
             except (SamError, OSError, ValueError):
-                continue  # it is told when its turn comes
+                continue  # the error is reported when its turn comes
             if question is not None:
                 number = InquiryId(mint("inq"))
                 self._foreseen[number] = later, question

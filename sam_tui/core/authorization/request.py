@@ -200,7 +200,7 @@ def question_of(
 
 
 MOST = 8
-"""Refusals that are kept for a conversation and an operation, the newest: a person reads them all."""
+"""The newest refusals of a conversation and operation that are remembered: a person reads them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class Refusals:
         refused.append(refusal)
 
     def take(self, conversation: ConversationId, called: str) -> tuple[RememberedRefusal, ...]:
-        """All of an operation, oldest first; they are kept no longer."""
+        """Remove and return all of an operation, oldest first."""
         return tuple(self._kept.pop((conversation, called), ()))
 
 

@@ -41,7 +41,7 @@ class FolderTrust:
         return self._state == "trusted"
 
     def look(self) -> TrustState:
-        """Look again; what is no longer as it was trusted is not believed from here on."""
+        """Check the folder again; a file that changed since it was trusted is no longer trusted."""
         self._turn_to(self._store.state(self.folder))
         return self._state
 
@@ -89,7 +89,7 @@ class FolderTrust:
     def trust(self, shown: Inspection | None = None) -> None:
         """Trust the folder as it is now, or as it was inspected: later changes count as changes.
 
-        Raises ``ConfigurationError`` when that cannot be kept or read.
+        Raises ``ConfigurationError`` if the trust cannot be stored, or the folder not be read.
         """
         self._store.trust(self.folder, shown)
         self.look()

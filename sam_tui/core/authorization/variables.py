@@ -45,7 +45,7 @@ def looks_secret(name: str, value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PassedVariables:
-    """What commands may have of the environment besides what is no secret.
+    """The variables with names of secrets that commands may have.
 
     ``patterns`` are names with ``*`` and ``?``. What is ``reserved`` has to be named in full.
     """

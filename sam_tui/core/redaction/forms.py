@@ -29,7 +29,7 @@ _EVERYDAY = frozenset({
 
 
 def plain_word(value: str) -> bool:
-    """Whether a value says too little to be masked wherever it stands: a usual word, or one digit
+    """Whether a value is too common to be masked everywhere: a usual word, or one digit
     after another."""
     return value.lower() in _EVERYDAY or value.isdecimal() or len(set(value)) < 4
 
@@ -42,7 +42,7 @@ def wordlike(value: str) -> bool:
 def spellings(value: str) -> set[str]:
     """The value, and how it looks in JSON, addresses, markup, shells and source, base64 and hex.
 
-    Of base64 those characters that are the same whatever stands before and after the value.
+    Of base64 those characters that are the same whatever comes before and after the value.
     """
     forms = {value, *_escaped(value)}
     if len(value) >= _SHORTEST_ENCODED:
@@ -142,7 +142,7 @@ class SecretForm:
     back: Callable[[str], bool] | None = None
 
     def spans(self, text: str, hint: str) -> Iterator[tuple[int, int]]:
-        """(start, end) of every secret of this form where one of its hints stands."""
+        """(start, end) of every secret of this form where one of its hints occurs."""
         at = text.find(hint)
         while at != -1:
             # Compiled with the first hint that is found: thirty forms would cost every start.
@@ -182,7 +182,7 @@ _WORD = r"[^\s\"'`<>|;&\\]"
 def _form(
     name: str, body: str, *hints: str, convinces: Callable[[str], bool] = _certain
 ) -> SecretForm:
-    """A token that stands alone: nothing of its own alphabet before or after it."""
+    """A separate token: no character of its own alphabet before or after it."""
     return SecretForm(name, hints, rf"{_ALONE}(?P<value>{body})(?![A-Za-z0-9])", convinces)
 
 

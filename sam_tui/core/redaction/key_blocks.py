@@ -23,7 +23,7 @@ Span = tuple[str, int, int]
 
 
 def blocks(text: str) -> list[Span]:
-    """(name, start, end) of every private key, without what stands before its lines."""
+    """(name, start, end) of every private key, without the text before its lines."""
     spans: list[Span] = []
     at = 0
     while (end := _END.search(text, at)) is not None or _BEGIN.search(text, at) is not None:

@@ -276,7 +276,7 @@ class Shield:
         return placeholder
 
     def _remember(self, name: str, value: str) -> None:
-        """Know a value that was found by its form wherever it stands from now on."""
+        """From now on recognise, anywhere, a value that was found by its form."""
         if value in self._seen_values or value in self._known or re.search(_GAP, value):
             return
         parts = list(lines(value)) if name == KEY_BLOCK else [value]

@@ -94,7 +94,7 @@ def spelled(tools: Sequence[str] | None) -> str:
 def allows(tools: Sequence[str] | None, key: str) -> bool:
     """Whether a list lets an operation through; ``key`` is ``tool.operation`` or ``tool``.
 
-    A name of another agent's tool stands for ours, and for a tool that is really called so.
+    A name of another agent's tool means ours, and a tool that really has this name.
     """
     if tools is None:
         return True

@@ -124,7 +124,7 @@ class LazyWorkflows:
         return self._store
 
     def _announce(self, row: "EventRow") -> None:
-        """Tell the front ends. An event of a conversation's own execution is told as its own."""
+        """Inform the front ends. An event of a conversation's own execution names that conversation."""
         conversation = self._drivers.get(row.execution)
         if conversation is None:  # whose an execution is never changes
             execution = self._opened().reader.execution(row.execution)

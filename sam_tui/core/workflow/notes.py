@@ -1,4 +1,4 @@
-"""What is kept along the way: artifacts, findings with their review, and evidence."""
+"""What is stored while an execution runs: artifacts, findings with their review, and evidence."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -124,7 +124,7 @@ class WorkflowRecords:
         return ""
 
     def context(self, execution: str) -> dict[str, object]:
-        """The working context as it stands: progress, findings, questions, objective, errors."""
+        """The present working context: progress, findings, questions, objective, errors."""
         return working_context(self.reader, self._row(execution))
 
     def history(self, execution: str) -> tuple[AttemptView, ...]:

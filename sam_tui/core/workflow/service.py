@@ -145,8 +145,8 @@ class Workflows:
     ) -> Advanced:
         """As ``advance``, for a driver in this process that holds no token.
 
-        ``calls`` are kept as evidence in the same transaction; what is refused keeps none. Not
-        ``minted``: what is opened is not given out. Codes: those of states and outputs,
+        ``calls`` are stored as evidence in the same transaction, unless the output is refused. Without
+        ``minted`` no tokens are made for the steps that open. Codes: those of states and outputs,
         ``execution_unknown``, and ``phase_mismatch`` with ``expected`` (the open steps) and ``got``.
         """
         with (
@@ -201,7 +201,7 @@ class Workflows:
     ) -> tuple[Ticket, ...]:
         """A ticket for every open step, none unless it is running; each with a fresh token.
 
-        Earlier tokens of the same attempt stay good (a few of them): whoever is first finishes it.
+        Earlier tokens of the same attempt stay valid (a few of them): the first that comes finishes it.
         Without ``mint`` nothing is written and ``token`` is empty, for a driver in this process.
         Attempts that ``but`` names, by step and number, are left out.
         """

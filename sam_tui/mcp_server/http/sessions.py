@@ -29,7 +29,7 @@ from sam_tui.mcp_server.http.messages import LARGEST
 from sam_tui.mcp_server.protocol import SamServer
 
 BYTES: Final = 32 * 1024 * 1024
-"""What is kept for all sessions together; the oldest goes first."""
+"""Bytes that are stored for all sessions together; the oldest are dropped first."""
 _ENTRY = 512
 """Bytes that an entry costs beside its message."""
 
@@ -166,7 +166,7 @@ def _number(event: str) -> int:
 
 
 RESUMABLE: Final = "2025-11-25"
-"""The first protocol version whose clients are told how to come back."""
+"""The first protocol version whose clients learn how to reconnect."""
 _UNPRIMED = "2025-06-18"
 _RETRY = 1000
 """Milliseconds after which a client whose stream broke should come back."""

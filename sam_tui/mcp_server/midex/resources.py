@@ -1,4 +1,4 @@
-"""Seed 003's resources under ``midex://``: what there is to run, and how each execution stands."""
+"""Seed 003's resources under ``midex://``: what can be run, and the state of each execution."""
 
 import json
 import re

@@ -347,7 +347,7 @@ def _changes(old: "BundleContent", new: "BundleContent") -> Iterator[str]:
 
 
 def _diff(before: "BundleFile | None", after: "BundleFile | None") -> Iterator[str]:
-    """The lines of a text that differ; none of large files, nor of what is no text."""
+    """The lines of a text that differ; none of large or binary files."""
     data = [file.data if file else b"" for file in (before, after)]
     if any(b"\0" in part or len(part) > _DIFFED for part in data):
         return

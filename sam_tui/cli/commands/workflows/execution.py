@@ -1,4 +1,4 @@
-"""An execution that our agent drives from the command line: told on standard error, ended by a code."""
+"""An execution that our agent drives from the command line: reports on standard error, and an exit code."""
 
 import asyncio
 from dataclasses import dataclass

@@ -202,7 +202,9 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
 
             async def work() -> int:
                 try:
-                    await runtime.gather_tools()  # what a planner is told is settled as it begins
+                    await (
+                        runtime.gather_tools()
+                    )  # a planner's roles and tools are fixed when it begins
                     runtime.parts.require_hand_out()
                     task = begin(tasks)
                     stopped = await drive(attended, task, interrupts)

@@ -98,7 +98,7 @@ class CallRecorder:
         return SentPrefix(size, unchanged, _block(request.messages, same))
 
     def priced(self, model: str, usage: Usage) -> Usage:
-        """The usage with its cost, where the provider told none and the person knows the price."""
+        """The usage with its cost by the person's own prices, if the provider reported none."""
         price = self.prices.get(model)
         if price is None or usage.cost is not None or not usage.input_tokens:
             return usage

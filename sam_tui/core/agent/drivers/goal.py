@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.executor import Executed, Executor
 
 TURNS = 10
-"""Turns that a goal may take unless told otherwise."""
+"""Turns that a goal may take by default."""
 _OUTPUT = 6_000
 """Characters of the check's output, from its end, that the model reads."""
 

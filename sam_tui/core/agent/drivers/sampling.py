@@ -1,6 +1,6 @@
 """A server that wants the model to answer it: a person allows each answer, and a budget holds them all.
 
-The model is told what the server sent and nothing of the conversation; no tool is at hand. Source: the
+The model gets what the server sent, and nothing of the conversation; it has no tools. Source: the
 Model Context Protocol, "Sampling".
 """
 
@@ -160,7 +160,7 @@ async def _read(
         close = getattr(stream, "aclose", None)
         if close is not None:
             await close()
-    if not usage.output_tokens:  # cut off before the provider told it
+    if not usage.output_tokens:  # cut off before the provider reported it
         read = sum(text_tokens(spoken) for _, spoken in _spoken(sampling))
         usage = Usage(input_tokens=read, output_tokens=text_tokens(text))
     return text, usage, ending
@@ -173,7 +173,7 @@ def _spoken(sampling: SamplingRequest) -> list[tuple[str, str]]:
 
 
 def _preview(sampling: SamplingRequest) -> Diff:
-    """All that the model will be told, for whoever is asked."""
+    """Everything that the model will get, for the person who is asked."""
     lines = [
         line
         for role, text in _spoken(sampling)

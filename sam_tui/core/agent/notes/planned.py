@@ -45,7 +45,7 @@ class PlannedCompaction:
         return [m for m in self.compacted.dropped if isinstance(m, ReminderMessage)]
 
     def in_words(self) -> str:
-        """Kept, summarised and dropped, with what stands for it; one part below the other."""
+        """What is kept, summarised and dropped, with the summary; one part below the other."""
         compacted = self.compacted
         staying = len(self.messages) - len(compacted.dropped)
         lines = [

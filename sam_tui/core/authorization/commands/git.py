@@ -16,7 +16,7 @@ _TAKES_NEXT = ("-c", "--config-env")
 
 
 def git_subcommand(words: Sequence[str], git: GitTable) -> tuple[int, bool]:
-    """Where the subcommand stands after ``git``, and whether options before it may run code."""
+    """The position of the subcommand after ``git``, and whether options before it may run code."""
     index, code = 0, False
     while index < len(words) and words[index].startswith("-"):
         option = words[index].partition("=")[0]

@@ -293,7 +293,7 @@ def _remove(use: Use) -> Traits:
 
 
 def _everything(word: Word) -> bool:
-    """A target that stands for a whole folder: ``.``, ``*``, ``/``, ``~`` and what goes up."""
+    """A target that means a whole folder: ``.``, ``*``, ``/``, ``~`` and what goes up."""
     text = word.text.rstrip("/") or "/"
     last = text.rpartition("/")[2]
     return (

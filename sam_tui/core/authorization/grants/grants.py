@@ -1,4 +1,4 @@
-"""Temporary permissions, kept by the host: never wider than what the person was shown."""
+"""Temporary permissions, which this program stores: never wider than the question that the person saw."""
 
 import math
 import os
@@ -166,9 +166,9 @@ class Grants:
     def real_paths(self, conversation: ConversationId, operation: str) -> tuple[str, ...]:
         """The real paths of a conversation's grants, as they may be handed out now.
 
-        One that was granted alone is left out while it is a folder: its content was not. So is one on
-        whose way a link stands by now: it leads to what was never granted. So is one for a single use,
-        which nobody would count.
+        Left out are: a path that was granted alone and is a folder now, because its content was not
+        granted; a path with a link in it by now, because the link leads to what was never granted; and a
+        grant for a single use, because nobody would count the use.
         """
         targets = [
             grant.target

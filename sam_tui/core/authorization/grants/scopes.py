@@ -266,7 +266,7 @@ def _says_nothing(program: Program) -> bool:
 
 
 def by_file(rule: str) -> bool:
-    """Whether a rule stands in a file, so that what it asks stays asked."""
+    """Whether a rule comes from a policy file, so that its questions stay."""
     return rule.partition(":")[0] in LAYERS
 
 

@@ -64,7 +64,7 @@ class HostEntry:
         return cls("*." + bare if name.startswith("*.") else bare, port)
 
     def covers(self, host: str, port: int | None = None) -> bool:
-        """Whether the entry covers a host (in canonical form) on a port; a port of None stands for any."""
+        """Whether the entry covers a host (in canonical form) on a port; a port of None means any."""
         if None not in (self.port, port) and self.port != port:
             return False
         if self.host == ANY:

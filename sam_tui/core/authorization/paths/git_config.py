@@ -141,8 +141,8 @@ def _quoted_value(text: str, at: int) -> tuple[str, int]:
 
 
 def hooks_folder(root: str) -> str:
-    """Where ``core.hooksPath`` has the repository of a work tree look for hooks: a folder below the
-    real path ``root`` as it stands there, in lower case; empty where it lies elsewhere or is not set."""
+    """The folder in which a repository looks for hooks by ``core.hooksPath``: below the real path ``root``,
+    relative to it and in lower case; empty if it is elsewhere or not set."""
     config = f"{root.rstrip('/')}/.git/config"
     try:
         about = os.stat(config)
@@ -285,7 +285,7 @@ def _address(
 
 
 def _values_by_key(text: bytes) -> dict[str, list[str]]:
-    """The values of each key in their order. Raises ``ValueError`` for what is no configuration."""
+    """The values of each key in their order. Raises ``ValueError`` for an invalid configuration."""
     values: dict[str, list[str]] = {}
     for key, value in entries(text.decode("utf-8", "surrogateescape")):
         values.setdefault(key, []).append(value)

@@ -2,7 +2,7 @@
 
 One list for file tools, commands, terminals, tasks, rehearsals and the supervisor of the sandbox. Where
 a place has a grammar its content is judged. Build files (Makefile, package.json, conftest.py, build.rs)
-are no places: whoever runs a build runs what was just written.
+are not places: the person who runs a build runs what was just written.
 """
 
 import os
@@ -90,7 +90,7 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
 
 
 def _below(real: str, root: str) -> str:
-    """A path as it stands below a folder; below a repository's own folder with that folder's name."""
+    """A path relative to a folder; below a repository's own folder it begins with that folder's name."""
     return real[_start(root) :]
 
 
@@ -295,7 +295,7 @@ def _starts(grammar: Grammar, real: str, before: bytes, after: bytes, roots: Seq
             return not (below and _is_husky(after))
         case "hook":
             return re.fullmatch(rb"[0-9a-f]{40,64}\n", after) is None
-        case _:  # a head: what stands beside it is judged by itself
+        case _:  # a head: the files beside it are judged by themselves
             return False
 
 

@@ -197,7 +197,7 @@ SOCKET_STAGES: tuple[tuple[str, Stage], ...] = (
     *_ALIKE,
     _DEFAULT,
 )
-"""For a socket that stands as a file: rules for writing to its path speak of it, too."""
+"""For a socket that is a file: rules for writes to its path apply, too."""
 NETWORK_STAGES: tuple[tuple[str, Stage], ...] = (*_ALIKE, ("own servers", _own_server), _DEFAULT)
 """For a host, an abstract socket, or the network as a whole."""
 

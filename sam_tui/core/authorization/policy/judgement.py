@@ -72,7 +72,7 @@ class PolicyState:
     """Whether commands are held to a list of hosts that nothing here can watch while they run."""
 
     url_refusal: Callable[[str], str] = lambda _: ""
-    """Why the URL guard of the web tools refuses a URL as it stands; empty where it lets it through."""
+    """Why the URL guard of the web tools refuses a URL; empty if it permits it."""
 
     modes: tuple[PermissionMode, ...] = PERMISSION_MODES
     """What may be chosen: less where an administrator says so."""

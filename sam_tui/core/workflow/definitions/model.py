@@ -159,7 +159,7 @@ class Step(_Part):
     choices: tuple[str, ...] = ()
     child_tools: tuple[str, ...] | None = None
     form: Literal["steps", "stages"] = "steps"
-    """Which form a planner is told to answer in; both are taken."""
+    """The form that a planner is asked to answer in; both are accepted."""
     review: str = ""
     """A plan waits for approval where this comes to ``true``: a reference, or a word."""
     task: SubTask | None = None

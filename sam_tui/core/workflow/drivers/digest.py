@@ -1,7 +1,7 @@
 """What a model condenses for the steps of a plan: long results, and the working context.
 
-Both are made when a step is about to be told of them, after what they are of was stored: a driver that
-is killed here has lost nothing. Where no model can, code's own stays: head and tail, the cut declared.
+Both are made just before a step reads them, after their sources were stored: a driver that is killed
+here loses nothing. Without a model the program's own form is used: beginning and end, with a note.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ def _no_tools(_: str) -> str:
 
 
 class ModelDigest:
-    """Prepares what a step is told of others, in one run of an execution."""
+    """Prepares what a step reads of other steps, in one run of an execution."""
 
     def __init__(self, run: StepRun, execution: str) -> None:
         self._run = run
@@ -53,7 +53,7 @@ class ModelDigest:
         self._lock = asyncio.Lock()
 
     async def prepare(self, ticket: Ticket) -> Ticket:
-        """The ticket of a step, once what it is told of others is condensed."""
+        """The ticket of a step, once the results that it reads are condensed."""
         if ticket.kind == "human":
             return ticket
         sources, context = self._sources(ticket), self._is_told_context(ticket)
@@ -71,7 +71,7 @@ class ModelDigest:
         )
 
     def _sources(self, ticket: Ticket) -> set[str]:
-        """The steps whose results a step is told of in their short form."""
+        """The steps whose results a step reads in their short form."""
         plan = ticket.step.rpartition("/")[0]
         if plan:
             spec = self._records.spec(self._execution, ticket.step)
@@ -110,12 +110,12 @@ class ModelDigest:
         )
 
     def _whole(self, source: StepView) -> str:
-        """The result as it was kept, else as it stands in the output."""
+        """The result as it was stored, else as the output has it."""
         rows = [a for a in self._records.artifacts(self._execution, source.id) if a.name == RESULT]
         return self._records.read_artifact(rows[-1].id, 0, 200_000).text if rows else _text(source)
 
     async def _refine(self, step: str) -> None:
-        """Have the words of the working context refined; what is no answer changes nothing."""
+        """Have the words of the working context refined; an invalid answer changes nothing."""
         context = self._records.context(self._execution)
         if not context["keyFindings"] and not context["errorsEncountered"]:
             return

@@ -41,7 +41,7 @@ class Runner:
         self._recorder = EvidenceRecorder(workflows, bus)
 
     async def run(self, execution_id: str) -> ExecutionView:
-        """Drive it, and say how it stands then: ended, or ``paused`` with a reason.
+        """Drive it, and return its state then: ended, or ``paused`` with a reason.
 
         Cancelling leaves it as it is, for a later run to go on with. Raises ``WorkflowRefused``
         (``execution_held``) while another process drives it, and ``ConfigurationError``.

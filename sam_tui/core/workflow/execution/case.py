@@ -341,7 +341,7 @@ class ExecutionCase:
 
     @property
     def message(self) -> str:
-        """What a verb led to, in a sentence for whoever called it."""
+        """What a verb led to, in a sentence for its caller."""
         names = ", ".join(attempt.step for attempt in self.opened)
         match self.row.state:
             case "running":

@@ -114,7 +114,7 @@ def _claims(output: StepOutput) -> bool:
 
 
 def _keep(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
-    """Artifacts and findings are kept whatever the guards say."""
+    """Artifacts and findings are stored whatever the guards decide."""
     for draft in output.artifacts:
         keep_artifact(case, attempt, draft)
     agent = case.spec(attempt.step).persona

@@ -39,7 +39,7 @@ REFINED = "context_refined"
 _OUTPUT = 600
 """Characters of one output."""
 _PLAN = 8000
-"""Characters of the plan as it stands."""
+"""Characters of the present plan."""
 _ENDING = """\
 Answer with the whole new plan. A step that is done keeps its outputs where it comes back unchanged: \
 repeat it as it stands if later steps need it. Change, replace or add what the failure makes \

@@ -58,7 +58,7 @@ _RESERVED = (
 
 
 class ArtifactDraft(BaseModel):
-    """An artifact as handed in; ``title`` stands for ``name``."""
+    """An artifact as handed in; ``title`` is accepted for ``name``."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 

@@ -136,7 +136,7 @@ def _final(steps: Sequence[Step]) -> dict[str, object]:
 def _reusable(case: ExecutionCase, plan: str, steps: Sequence[Step]) -> set[str]:
     """The steps that are done already: the same text, over the same outputs of other steps.
 
-    An agent is told what the steps before it came to; any other step is told what it refers to.
+    An agent reads the results of the steps before it; any other step gets what it refers to.
     """
     before = {step.id: _sources(step) for step in steps if _is_done(case, plan, step)}
     ids = {step.id for step in steps}
