@@ -273,7 +273,7 @@ async def test_commands_leave_no_descriptor_and_no_zombie(
 ) -> None:
     await run("true", confined=confined)
     before = descriptors()
-    for _ in range(40):
+    for _ in range(12):
         await run("true", confined=confined)
     await run("sleep 9", confined=confined, limit=0.05)
     # The way in for the next command may be in the making, before or after.
@@ -290,13 +290,13 @@ async def test_commands_run_beside_busy_threads(run: Run, confined: bool) -> Non
         while not stop.is_set():
             [str(n) for n in range(1000)]
 
-    threads = [threading.Thread(target=busy) for _ in range(3)]
+    threads = [threading.Thread(target=busy) for _ in range(2)]
     for thread in threads:
         thread.start()
     try:
-        results = await asyncio.gather(*(run(f"echo {n}", confined=confined) for n in range(8)))
+        results = await asyncio.gather(*(run(f"echo {n}", confined=confined) for n in range(4)))
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    assert [result.output for result in results] == [f"{n}\n" for n in range(8)]
+    assert [result.output for result in results] == [f"{n}\n" for n in range(4)]
