@@ -261,20 +261,17 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.requirement("headless:defect")
 def test_a_defect_is_one_sentence_and_its_details_are_in_a_private_file(sam: Command) -> None:
     program = (*SCRIPT, DEFECT)
-    (sam.workspace / "below").mkdir()
-    (sam.workspace / "below/.env").write_text("DB_PASSWORD=Ev9pQw3LmZx7Rt2K\n", encoding="utf-8")
-    secret = ("-C", "below", "--api-key", "zkKq7Vx2Lm9Rt4Wb8N")
-    ended = sam("run", "go", "--output-format", "json", *secret, program=program)
+    (sam.folder / ".env").write_text("DB_PASSWORD=Ev9pQw3LmZx7Rt2K\n", encoding="utf-8")
+    where = ("-C", "..", "--api-key", "zkKq7Vx2Lm9Rt4Wb8N")
+    ended = sam("run", "go", "--output-format", "json", *where, program=program)
     log = sam.data / "sam-tui.log"
     assert not re.search("zkKq|Ev9p", ended.out + ended.err + log.read_text(encoding="utf-8"))
-    assert ended.code == 70
-    assert ended.json["subtype"] == "error_internal"
+    assert (ended.code, ended.json["subtype"]) == (70, "error_internal")
     assert "Traceback" not in ended.err and "\x1b" not in ended.err
     assert "ZeroDivisionError: boom" in ended.err and str(log) in ended.err
     assert "Traceback" in log.read_text(encoding="utf-8")
     assert log.stat().st_mode & 0o777 == 0o600
-
-    told = sam("tools", "list", "-C", "below", program=program, environ={"SAM_TUI_DEBUG": "1"})
+    told = sam("tools", "list", *where[:2], program=program, environ={"SAM_TUI_DEBUG": "1"})
     assert told.code == 70 and "Traceback" in told.err and "Ev9p" not in told.err
 
 
@@ -286,8 +283,7 @@ class Broken:
     host = ""
     context_tokens = None
     async def stream(self, request):
-        print("noise from a library")
-        os.system("echo noise from a child")
+        print("noise from a library"); os.system("echo noise from a child")
         raise KeyError("half-way")
         yield
     async def close(self):
