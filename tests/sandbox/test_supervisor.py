@@ -178,6 +178,26 @@ def test_a_run_that_no_supervisor_takes_does_not_begin_and_leaves_nothing_open(
     assert set(os.listdir("/proc/self/fd")) <= before
 
 
+def sockets() -> list[str]:
+    """The descriptors of this process that are sockets."""
+    folder = "/proc/self/fd"
+    names = ((name, os.path.realpath(f"{folder}/{name}")) for name in os.listdir(folder))
+    return sorted(name for name, target in names if "/socket:" in target)
+
+
+@pytest.mark.requirement("sandbox:supervisor-gone")
+async def test_nobody_can_enter_a_run_whose_command_has_begun(run: Run, outside: Path) -> None:
+    await run("true")
+    before, meanwhile = sockets(), list[str]()
+
+    async def ask(_: OutsideAccess) -> bool:
+        meanwhile[:] = sockets()
+        return False
+
+    await run(f"echo x > {outside}/new", ask=ask)
+    assert meanwhile == before
+
+
 @pytest.mark.requirement("sandbox:thread-host")
 async def test_a_supervisor_on_a_thread_does_the_same(
     run: Run, outside: Path, workspace: Path
