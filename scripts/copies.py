@@ -299,11 +299,11 @@ class Trace:
             if outcome == "failed" and test not in self.failed:  # it is said for call and teardown
                 self.failed.append(test)
         for row in (notes / "lines").read_text("utf-8").splitlines():
-            number, test = row.split(" ", 1)
-            name, line = places[int(number)]
-            if test in self.seconds and test.startswith(self._paths[name]):
-                self.tests.setdefault((name, line), set()).add(test)
-                self.modules[name].add(test)
+            numbers, test = row.split(" ", 1)
+            for name, line in (places[int(number)] for number in numbers.split(",") if number):
+                if test in self.seconds and test.startswith(self._paths[name]):
+                    self.tests.setdefault((name, line), set()).add(test)
+                    self.modules[name].add(test)
 
     def leave(self, tests: Sequence[str]) -> None:
         """Judge by none of these."""

@@ -123,4 +123,4 @@ def pytest_runtest_logreport(report: "pytest.TestReport") -> None:
         outcome = "failed" if report.failed else "passed"
         append(TESTS, f"{outcome} {SECONDS[test]:.3f} {test}\n")
     if report.when == "teardown":
-        append(LINES, "".join(f"{number} {test}\n" for number in RAN.numbers))
+        append(LINES, f"{','.join(map(str, RAN.numbers))} {test}\n")

@@ -1,6 +1,7 @@
 """The supervisor: what a command can do without it, on a thread, and in another sandbox."""
 
 import asyncio
+import errno
 import json
 import os
 import shlex
@@ -14,6 +15,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.supervision import Supervision
+from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
@@ -53,6 +55,7 @@ import asyncio, ctypes, os, signal, sys, time
 from pathlib import Path
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.terminals import CommandRequest
 folder, outside = sys.argv[1:]
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # its supervisor becomes a child of this process
@@ -154,6 +157,47 @@ def test_a_sandbox_that_is_closed_leaves_nothing_open_of_runs_that_never_began(
     assert set(os.listdir("/proc/self/fd")) <= before
 
 
+@pytest.mark.requirement("sandbox:supervisor-gone")
+def test_a_run_that_no_supervisor_takes_does_not_begin_and_leaves_nothing_open(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    box = Sandbox()
+
+    send = socket.send_fds
+
+    def refuse_runs(control: socket.socket, texts: list[bytes], handed: list[int]) -> int:
+        if b'"tell"' in texts[0]:
+            raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))
+        return send(control, texts, handed)
+
+    with monkeypatch.context() as patch, pytest.raises(ToolError, match="does not answer"):
+        patch.setattr(socket, "send_fds", refuse_runs)
+        box.hold(Wanted((str(workspace),)))
+    box.close()
+    assert set(os.listdir("/proc/self/fd")) <= before
+
+
+def sockets() -> list[str]:
+    """The descriptors of this process that are sockets."""
+    folder = "/proc/self/fd"
+    names = ((name, os.path.realpath(f"{folder}/{name}")) for name in os.listdir(folder))
+    return sorted(name for name, target in names if "/socket:" in target)
+
+
+@pytest.mark.requirement("sandbox:supervisor-gone")
+async def test_nobody_can_enter_a_run_whose_command_has_begun(run: Run, outside: Path) -> None:
+    await run("true")
+    before, meanwhile = sockets(), list[str]()
+
+    async def ask(_: OutsideAccess) -> bool:
+        meanwhile[:] = sockets()
+        return False
+
+    await run(f"echo x > {outside}/new", ask=ask)
+    assert meanwhile == before
+
+
 @pytest.mark.requirement("sandbox:thread-host")
 async def test_a_supervisor_on_a_thread_does_the_same(
     run: Run, outside: Path, workspace: Path
@@ -186,6 +230,7 @@ async def test_a_sandbox_inside_a_sandbox_says_so_and_still_holds(
 import asyncio, sys
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.terminals import CommandRequest
 async def main():
     box = Sandbox()

@@ -81,7 +81,8 @@ def test_the_latest_of_a_workspace_is_the_one_used_last_that_has_messages(storag
     assert storage.conversations.latest("/nowhere") is None
     assert [r.id for r in storage.conversations.recent(None, 10)] == ["a", "c", "b"]
     assert [r.id for r in storage.conversations.recent("/w", 1)] == ["a"]
-    assert [p.text for p in storage.conversations.prompts("/w", 2)] == ["b", "a"]
+    asked = [(p.text, p.position) for p in storage.conversations.prompts("/w", 2)]
+    assert asked == [("b", 1), ("a", 2)]
     assert {p.workspace for p in storage.conversations.prompts(None, 9)} == {"/w", "/x"}
 
 

@@ -1,5 +1,6 @@
 """The database file: private, shared, migrated, and plain about what is wrong with it."""
 
+import errno
 import os
 import signal
 import sqlite3
@@ -114,6 +115,26 @@ def test_a_folder_that_holds_other_things_keeps_its_mode(tmp_path: Path) -> None
     open_storage(tmp_path).close()
     assert mode_of(tmp_path) == 0o755
     assert mode_of(tmp_path / "sam.db") == 0o600
+
+
+@pytest.mark.requirement("sessions:read-only")
+def test_a_file_whose_mode_cannot_be_changed_is_read_and_other_faults_are_told(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_storage(data_dir)) as storage:
+        storage.conversations.create(C, "/w")
+    (data_dir / "sam.db").chmod(0o644)
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    for number in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT):
+        with closing(open_storage(data_dir, reads=True)) as storage:
+            assert storage.conversations.find(C) is not None, errno.errorcode[number]
+    number = errno.EIO
+    with pytest.raises(StorageError, match=os.strerror(number)):
+        open_storage(data_dir, reads=True)
 
 
 @pytest.mark.requirement("headless:storage-kill")

@@ -97,7 +97,7 @@ class WorkspaceFiles:
         self._omitted: dict[bytes, str] = {}
         """Paths that are not kept and why; looked at anew in every process."""
         self._modes: dict[str, int] | None = None
-        self._last: tuple[str, tuple[int, int]] | None = None
+        self._last: tuple[str, tuple[int, int] | None] | None = None
         """The tree of the index, and which index that was."""
         self._refusal: tuple[float, CheckpointError] | None = None
         """Why nothing can be kept of this folder, and until when that counts."""

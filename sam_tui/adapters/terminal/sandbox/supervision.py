@@ -330,7 +330,7 @@ class Supervision:
         control, self._control = self._control, None
         if control is None:
             return
-        if self._loop is not None and not self._loop.is_closed():
+        if self._loop is not None:
             self._loop.remove_reader(control.fileno())
         self._loop = None
         control.close()
@@ -346,7 +346,7 @@ class Supervision:
             return
         if loop is self._loop or self._control is None:
             return
-        if self._loop is not None and not self._loop.is_closed():
+        if self._loop is not None:
             self._loop.remove_reader(self._control.fileno())
         self._loop = loop
         loop.add_reader(self._control.fileno(), self.receive)
