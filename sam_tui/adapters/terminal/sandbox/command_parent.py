@@ -94,7 +94,7 @@ def _become(program: socket.socket) -> NoReturn:
 
 
 def _serve(control: socket.socket, subreaper: Subreaper) -> bool:
-    """Take one command, and follow it until nothing of it is left. False when the program is gone."""
+    """Take one command, and follow it until its run is over. False when this parent can take no other."""
     data, descriptors = b"", list[int]()
     while not descriptors:
         with suppress(ConnectionResetError):
@@ -114,7 +114,8 @@ def _serve(control: socket.socket, subreaper: Subreaper) -> bool:
     _tell(control, pid=pid)
     alive = _watch(control, subreaper, pid)
     subreaper.end(grace=0.0 if alive else GRACE)
-    return alive
+    # What is out of reach, as another user's, must not be taken for the next command's.
+    return alive and not children(os.getpid())
 
 
 def _start(descriptors: Sequence[int]) -> int:
