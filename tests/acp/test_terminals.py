@@ -43,6 +43,8 @@ class Terminals:
     output: dict[str, str] = field(default_factory=dict[str, str])
     calls: list[str] = field(default_factory=list[str])
     requests: list[Message] = field(default_factory=list[Message])
+    second: "subprocess.CompletedProcess[bytes] | None" = None
+    """The program of a terminal, started again while the first runs."""
 
     def __call__(self, request: Message) -> Message | None:
         asked, method = request["params"], request["method"].removeprefix("terminal/")
@@ -68,6 +70,7 @@ class Terminals:
         assert process.stdout is not None
         text = process.stdout.readline()
         if self.kills:
+            self.second = subprocess.run(process.args, stdout=subprocess.PIPE, env={}, check=False)
             process.kill()
         self.output[name] = (text + process.communicate()[0]).decode()
         code = process.returncode
@@ -110,13 +113,13 @@ def test_commands_are_displayed_in_terminals_of_the_editor_and_run_in_the_sandbo
         address = asked["args"][-2]
         assert os.stat(os.path.dirname(address)).st_mode & 0o077 == 0
         assert "echo" not in str(asked) and SECRET not in str(asked)
-        late = subprocess.run([asked["command"], *asked["args"]], stdout=subprocess.PIPE, env={})
-        assert (late.returncode, late.stdout) == (1, b"")
 
         # A terminal that the person ends takes its command with it.
         client.kills = True
         assert turn("linger")[0] == "cancelled"
         assert client.calls[-1] == "release"
+        assert client.second is not None
+        assert (client.second.returncode, client.second.stdout) == (1, b"")
 
         # No terminal for what goes on in the background, nor where the editor makes none.
         client.kills = False
