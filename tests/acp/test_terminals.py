@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -24,6 +25,7 @@ def steps(folder: Path) -> list[Message]:
         "print": [run(f"echo first; echo $DOOR; echo no > {folder}/outside; exit 3")],
         "linger": [run("echo begun; sleep 600")],
         "background": [run("echo beside", isBackground=True)],
+        "changeable": [run("echo a python")],
         "unseen": [run("echo unseen")],
     }
     return [
@@ -121,8 +123,13 @@ def test_commands_are_displayed_in_terminals_of_the_editor_and_run_in_the_sandbo
         assert client.second is not None
         assert (client.second.returncode, client.second.stdout) == (1, b"")
 
-        # No terminal for what goes on in the background, nor where the editor makes none.
+        # No terminal for what goes on in the background, nor where the agent may change Python or
+        # where the editor makes none.
         client.kills = False
+        python = os.path.dirname(os.path.realpath(sys.executable))
+        client.calls.clear()
+        _, told = editor.prompt(editor.open(additionalDirectories=[python]), "changeable")
+        assert (client.calls, "a python" in str(told)) == ([], True)
         turn("background")
         assert client.calls == []
         client.offers = False
