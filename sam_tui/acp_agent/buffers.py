@@ -16,7 +16,7 @@ _BUFFER_SECONDS: Final = 5.0
 """For what the editor has of a file. One that gave none in time is not asked again."""
 _SAVE_SECONDS: Final = 30.0
 """For saving a file, which may take a formatter. One that did not in time saves no more."""
-_LAST_SECONDS: Final = 2.0
+_LAST_SECONDS: Final = 5.0
 """For the answer to a save that is under way when its call is cancelled."""
 _LARGEST_BUFFER: Final = 10_000_000
 _LONGEST_REASON: Final = 200

@@ -98,7 +98,8 @@ class ClientTerminals:
         self._on_kill = on_kill
         self._python = os.path.realpath(sys.executable)
         # No program that commands may change is started outside of the sandbox.
-        self._offers = not any(self._python.startswith(f"{root}/") for root in roots)
+        programs = (self._python, os.path.realpath(inspect.getfile(display)))
+        self._offers = not any(p.startswith(f"{root}/") for p in programs for root in roots)
         self._folder = ""
         self._server: asyncio.Server | None = None
         self._by_call: dict[str, _Terminal] = {}
@@ -122,7 +123,8 @@ class ClientTerminals:
             terminal.id = schema.CreateTerminalResponse.model_validate(reply).terminal_id
         if not terminal.id:
             self._offers = False
-            del self._by_call[call], self._by_token[token]
+            del self._by_call[call]
+            self._by_token.pop(token, None)
             return ""
         terminal.exit = begin(self._exited(terminal), "acp-terminal")
         return terminal.id

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.folders import settings_folder
 from tests.acp.conftest import Editor, Message, editor_over, let_editor
 from tests.acp.scripted import call
 
@@ -90,6 +91,8 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
 ) -> None:
     outside = tmp_path / "outside"
     let_editor("files")
+    rule = f'[[rule]]\neffect = "allow"\npath = "{tmp_path}/ws/.env"\naccess = "write"\n'
+    Path(settings_folder(), "policy.toml").write_text(rule, encoding="utf-8")
     with editor_over(tmp_path, steps(outside), "--permission-mode", "bypass") as editor:
         ws, person = editor.workspace, Saving(editor)
         for folder in (ws / "folder", outside):
@@ -178,6 +181,7 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         before = dict(person.sent)
         turn("others")
         assert person.sent == before
+        assert text(".env") == "new\n"
         assert (ws / "latin.txt").read_bytes() == b"new \xe9\n"
         assert (text("twice.txt"), text("other.txt")) == ("new\n", "old\n")
         assert (outside / "out.txt").read_text("utf-8") == "new\n"

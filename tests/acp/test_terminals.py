@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -24,6 +25,7 @@ def steps(folder: Path) -> list[Message]:
         "print": [run(f"echo first; echo $DOOR; echo no > {folder}/outside; exit 3")],
         "linger": [run("echo begun; sleep 600")],
         "background": [run("echo beside", isBackground=True)],
+        "changeable": [run("echo a python")],
         "unseen": [run("echo unseen")],
     }
     return [
@@ -43,6 +45,8 @@ class Terminals:
     output: dict[str, str] = field(default_factory=dict[str, str])
     calls: list[str] = field(default_factory=list[str])
     requests: list[Message] = field(default_factory=list[Message])
+    second: "subprocess.CompletedProcess[bytes] | None" = None
+    """The program of a terminal, started again while the first runs."""
 
     def __call__(self, request: Message) -> Message | None:
         asked, method = request["params"], request["method"].removeprefix("terminal/")
@@ -68,6 +72,7 @@ class Terminals:
         assert process.stdout is not None
         text = process.stdout.readline()
         if self.kills:
+            self.second = subprocess.run(process.args, stdout=subprocess.PIPE, env={}, check=False)
             process.kill()
         self.output[name] = (text + process.communicate()[0]).decode()
         code = process.returncode
@@ -110,16 +115,21 @@ def test_commands_are_displayed_in_terminals_of_the_editor_and_run_in_the_sandbo
         address = asked["args"][-2]
         assert os.stat(os.path.dirname(address)).st_mode & 0o077 == 0
         assert "echo" not in str(asked) and SECRET not in str(asked)
-        late = subprocess.run([asked["command"], *asked["args"]], stdout=subprocess.PIPE, env={})
-        assert (late.returncode, late.stdout) == (1, b"")
 
         # A terminal that the person ends takes its command with it.
         client.kills = True
         assert turn("linger")[0] == "cancelled"
         assert client.calls[-1] == "release"
+        assert client.second is not None
+        assert (client.second.returncode, client.second.stdout) == (1, b"")
 
-        # No terminal for what goes on in the background, nor where the editor makes none.
+        # No terminal for what goes on in the background, nor where the agent may change Python or
+        # where the editor makes none.
         client.kills = False
+        python = os.path.dirname(os.path.realpath(sys.executable))
+        client.calls.clear()
+        _, told = editor.prompt(editor.open(additionalDirectories=[python]), "changeable")
+        assert (client.calls, "a python" in str(told)) == ([], True)
         turn("background")
         assert client.calls == []
         client.offers = False

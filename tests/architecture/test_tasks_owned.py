@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
 OWNERS = {
-    "sam_tui/acp_agent/session.py": "turns, questions and what tells of them end with their session",
+    "sam_tui/acp_agent/requests.py": "turns, questions and what tells of them end with their session",
     "sam_tui/adapters/acp_client/model.py": "a prompt ends with its answer, what listens with the agent",
     "sam_tui/adapters/acp_client/requests.py": "a command of the agent's ends with it",
     "sam_tui/adapters/mcp_client/connection.py": "a connection lives until it is closed",
