@@ -4,19 +4,14 @@ import json
 
 import pytest
 
+from sam_tui.cli.tool_patterns import allowing
 from sam_tui.core.inquiry import Approval
 from tests.servers.conftest import House, Open, raw
-from tests.servers.test_program import run, script
+from tests.servers.test_program import run
 
 ECHO = "mcp__one__echo"
 PATTERN = '[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n'
 EXACT = f'[[rule]]\neffect = "allow"\noperation = "{ECHO}"\n'
-
-
-def two_words(house: House) -> str:
-    """A model that calls ``echo``."""
-    call = {"name": ECHO, "arguments": {"text": "x"}}
-    return script(house, {"calls": [call]}, {"text": "done"})
 
 
 async def decided(sam: Open, mode: str) -> tuple[str, str]:
@@ -43,6 +38,10 @@ async def test_a_pattern_does_not_allow_a_tool_that_its_server_calls_destructive
             assert await decided(sam, mode) == ("deny", "destructive-tool")
         assert "the server one calls this tool destructive" in house.person.approvals[-1].why
         assert len(house.person.approvals) == 2
+        # With --allowedTools the name of a server does not cover it, its own name does.
+        for allowed, answer in (("mcp__one", None), (ECHO, Approval("once"))):
+            respond = allowing([allowed], str(house.workspace))
+            assert respond(house.person.asked[-1]) == answer
         assert await decided(sam, "plan") == ("deny", "mode:plan")
         assert await decided(sam, "auto") == ("deny", "mode:auto")
         house.person.choice = Approval("scope", scope="session")
@@ -56,12 +55,6 @@ async def test_a_pattern_does_not_allow_a_tool_that_its_server_calls_destructive
     explained = json.loads(run(house, "guard", "explain", ECHO).stdout)
     assert (explained["decision"], explained["rule"]) == ("ask", "destructive-tool")
     assert explained["accesses"][0]["destructive"]
-    for allowed, code in (("mcp__one", 3), (ECHO, 0)):
-        ended = run(house, "run", "--model", two_words(house), "--allowedTools", allowed, "x")
-        assert ended.returncode == code, ended.stderr
-    assert (
-        "calls this tool destructive" in run(house, "tools", "call", ECHO, '{"text": "x"}').stdout
-    )
 
 
 @pytest.mark.requirement("servers:hints")

@@ -49,35 +49,36 @@ async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_o
     house.user(web={"url": site.url})
     async with house.open(browse=follow) as sam:
         assert await tools(sam) == [ECHO]
-    for person, logins in ((Agreeing("not now"), 1), (Agreeing(agrees=False), 1), (Agreeing(), 2)):
-        async with house.open(attended=True, responder=person) as sam:
-            assert await tools(sam) == [ECHO]
-            done = await sam.call(ECHO, word="hi")
-            assert done.finished.ok == (logins == 2)
-            if not done.finished.ok:
-                assert "more scopes than this login has (write)" in done.finished.text
-                asked = len(person.asked)
-                await sam.call(ECHO, word="hi")
-                assert len(person.asked) == asked, "a refusal is offered once"
-        assert len(site.queries) == logins, "no page without a yes"
-    first, second = person.asked
-    assert "server web refused a call" in first.prompt and "`write`" in first.prompt
-    assert second.page in second.context and "`read` `write`" in second.context
-    assert site.queries[1]["scope"] == "read write"
-
-    calls, site.call_scope = site.calls, "write admin"
-    person.asked.clear()
+    person = Agreeing("not now")
+    async with house.open(attended=True, responder=person) as sam:
+        assert await tools(sam) == [ECHO]
+        for _ in range(2):
+            text = await sam.text(ECHO, word="hi")
+            assert "more scopes than this login has (write): sam-tui mcp login web" in text
+        assert len(person.asked) == 1, "a refusal is offered once"
+        assert len(site.queries) == 1, "no page without a yes"
+        person.answer, person.agrees, site.call_scope = "log in", False, "write admin"
+        assert not (await sam.call(ECHO, word="hi")).finished.ok
+        assert len(person.asked) == 3 and site.queries[1:] == []
+    person, site.calls, site.call_scope = Agreeing(), 0, "write"
 
     def never_enough(inquiry: Inquiry) -> Answer | None:
-        site.call_scope = f"write more-{len(person.asked)}"
+        if len(person.asked) > 1:
+            site.call_scope = f"write more-{len(person.asked)}"
         return person(inquiry)
 
     async with house.open(attended=True, responder=never_enough) as sam:
         assert await tools(sam) == [ECHO]
-        for _ in range(5):
+        assert (await sam.call(ECHO, word="hi")).finished.ok
+        first, second = person.asked
+        assert "server web refused a call" in first.prompt and "`write`" in first.prompt
+        assert second.page in second.context and "`read` `write`" in second.context
+        assert site.queries[1]["scope"] == "read write"
+        site.call_scope = "more"
+        for _ in range(4):
             assert not (await sam.call(ECHO, word="hi")).finished.ok
     assert len(person.asked) == 2 * 3, "no more than three logins, whatever is refused"
-    assert site.calls == calls + 5 + 3, "each login repeats its call once"
+    assert site.calls == 5 + 3, "each login repeats its call once"
 
 
 @pytest.mark.requirement("servers:login-in-call")
@@ -91,22 +92,17 @@ async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_
         text = await sam.text(ECHO, word="hi")
         assert "The MCP server web requires a login: sam-tui mcp login web" in text
         assert not sam.reports["web"].login
+    async with house.open(browse=follow) as sam:  # after the refusal the command logs in
+        assert await tools(sam) == [ECHO]
+        assert sam.reports["web"].login
+    assert len(site.queries) == 1
+    assert not list((house.folder / "data" / "mcp-logins").glob("*.challenge"))
     person = Agreeing()
     async with house.open(attended=True, responder=person) as sam:
+        assert sam.runtime.servers.forget_login("web")
         assert await tools(sam) == [ECHO]
         both = await asyncio.gather(*(sam.call(ECHO, word=word) for word in ("one", "two")))
         assert [done.finished.ok for done in both] == [True, True]
         assert len(person.asked) == 2, "one login is enough for calls beside each other"
         assert sam.reports["web"].login
-        assert sam.runtime.servers.forget_login("web")
-    async with house.open(browse=follow) as sam:  # nothing but the listing: no page is needed
-        assert await tools(sam) == [ECHO]
-    assert len(site.queries) == 1
-    async with house.open() as sam:
-        assert await tools(sam) == [ECHO]
-        assert not (await sam.call(ECHO, word="hi")).finished.ok
-    async with house.open(browse=follow) as sam:  # after the refusal the command logs in
-        assert await tools(sam) == [ECHO]
-        assert sam.reports["web"].login
     assert len(site.queries) == 2
-    assert not list((house.folder / "data" / "mcp-logins").glob("*.challenge"))
