@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -99,6 +100,11 @@ class Server:
                 if folder in line or mark in (path / "environ").read_text().split("\0"):
                     lines.append(line)
         return lines
+
+    def empty(self) -> None:
+        """Wait until none of them runs."""
+        while self.programs():
+            select.select([], [], [], 0.05)
 
 
 @pytest.fixture

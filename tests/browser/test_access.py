@@ -156,8 +156,7 @@ async def test_so_many_at_most_and_each_ends_with_its_page(server: Server) -> No
         while (await first.receive(SECONDS)).type is aiohttp.WSMsgType.BINARY:
             pass
         assert first.close_code == aiohttp.WSCloseCode.POLICY_VIOLATION
-    while server.programs():
-        pass
+    server.empty()
 
 
 @pytest.mark.requirement("browser:ends")
@@ -192,8 +191,7 @@ async def test_workbenches_end_with_a_server_that_is_killed(server: Server) -> N
         assert server.programs()
         server.process.kill()
         server.killed.append(True)
-    while server.programs():
-        pass
+    server.empty()
 
 
 @SEES_PROGRAMS
