@@ -204,7 +204,7 @@ SCENES: tuple[tuple[str, tuple[Step, ...], tuple[Step, ...]], ...] = (
     ("palette", (keys("ctrl+p", shows="Search"),), (keys("escape"),)),
     ("commands", (keys("slash", shows="/help"),), (keys("backspace"),)),
     ("files", (keys("at", "t", shows="tally"),), (keys("backspace", "backspace"),)),
-    ("search", (keys("ctrl+f", *"case"),), (keys("escape"),)),
+    ("search", (keys("ctrl+f", *"case"),), (keys("escape", "escape"),)),
     ("review", (action("review", "tally.py"),), (keys("escape"),)),
     ("models", (action("model", "odel"),), (keys("escape"),)),
     ("themes", (action("theme", "light"),), (keys("escape"),)),

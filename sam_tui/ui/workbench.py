@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 from textual.message import Message
 from textual.worker import Worker
 
-from sam_tui.core.agent.budget import unpriced
 from sam_tui.core.text import charsets
 from sam_tui.ui import slash
 from sam_tui.ui.bridge import Bridge
@@ -162,8 +161,7 @@ class Workbench:
         drawn_to = sys.__stderr__
         if drawn_to is not None and not charsets.holds_marks(drawn_to.encoding):
             self._context.notice(charsets.WARNING, "warning")
-        if warning := unpriced(runtime.limits, runtime.model, runtime.catalog):
-            self._context.notice(warning, "warning")
+        self._models.announce()
         self._authorization.announce()
         self._open(invocation)
         for command in commands:

@@ -112,7 +112,10 @@ async def test_the_picker_lists_the_model_in_use_and_those_of_its_server(tmp_pat
         await me.until(lambda: listed.option_count)
         assert f"openai/first  in use at 127.0.0.1:{mine.port}" in me.drawn()
         assert f"second  at 127.0.0.1:{mine.port}" in me.drawn()
-        await me.pilot.press("down")
+        await me.pilot.press("end")
+        assert listed.highlighted == listed.option_count - 1
+        await me.pilot.press("home", "down")
+        assert listed.highlighted == 1
         await me.until(lambda: "reads this whole conversation again" in me.drawn())
         await me.pilot.press("ctrl+s", "ctrl+d")
         await me.until(lambda: f"★ second  begins here · at 127.0.0.1:{mine.port}" in me.drawn())

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -149,10 +149,8 @@ class Driver:
         limits, records = self.fleet.settings.limits, self.fleet.records.values()
         if self.fleet.cancelled:
             return "cancelled"
-        if limits.max_cost and sum(r.cost or 0 for r in records) >= limits.max_cost:
-            return "The budget of the fleet is spent."
-        if limits.max_cost and any(r.tokens and r.cost is None for r in records):
-            return "The price of a model is not known, so --max-cost cannot be enforced."
+        if limits.max_cost and (why := _overspent(records, limits.max_cost)):
+            return why
         if limits.max_tokens and sum(r.tokens for r in records) >= limits.max_tokens:
             return "The tokens of the fleet are spent."
         return ""
@@ -298,6 +296,15 @@ class Driver:
 async def _threaded(call: Callable[..., Result], *arguments: object) -> Result:
     """The database and git are waited for in a thread."""
     return await asyncio.to_thread(call, *arguments)
+
+
+def _overspent(records: Collection[TaskRecord], dollars: float) -> str:
+    """Why a limit of money ends a fleet: it is reached, or a price is not known."""
+    if sum(record.cost or 0 for record in records) >= dollars:
+        return "The budget of the fleet is spent."
+    if any(record.tokens and record.cost is None for record in records):
+        return "The price of a model is not known, so --max-cost cannot be enforced."
+    return ""
 
 
 def _checked(result: SubTaskResult) -> tuple[HeadlessResult, str]:

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,7 +154,6 @@ class FleetFolder:
         for record in self.records.values():
             counts[record.state] = counts.get(record.state, 0) + 1
         ended = [r.seconds for r in self.records.values() if r.state not in OPEN and r.seconds]
-        costs = [r.cost for r in self.records.values() if r.cost is not None]
         left = sum(counts.get(state, 0) for state in OPEN)
         at_once = min(self.settings.limits.at_once, max(1, left))
         with _locked(self.path / "lock") as free:
@@ -163,12 +162,18 @@ class FleetFolder:
             self.settings.id,
             self.settings.workspace,
             counts,
-            sum(costs) if costs else None,
+            _cost(self.records.values()),
             sum(record.tokens for record in self.records.values()),
             len(self.inbox()),
             sum(ended) / len(ended) * left / at_once if ended and left else None,
             driven,
         )
+
+
+def _cost(records: Iterable[TaskRecord]) -> float | None:
+    """US dollars of all tasks; None while no price is known."""
+    costs = [record.cost for record in records if record.cost is not None]
+    return sum(costs) if costs else None
 
 
 class Fleets:

@@ -140,9 +140,9 @@ class ProviderCatalog:
 
     def price(self, offer: ModelOffer) -> Price | None:
         """The person's own price, else the public one at the provider's own address."""
-        own = self._prices().get(offer.model)
-        if own is not None or self._address(offer):
-            return own
+        personal = self._prices().get(offer.model)
+        if personal is not None or self._address(offer):
+            return personal
         return self._facts_of((offer.model,)).get(offer.model, ModelFacts()).price
 
     def key_variable(self, offer: ModelOffer) -> str:

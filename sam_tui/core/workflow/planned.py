@@ -120,9 +120,9 @@ class PlannedTasks:
             workflow = match.name if match else PLAN
             self._require_models(self._workflows.catalog.certain(workflow), service)
         if match is not None:
-            begun = self._workflows.start(match.name, match.params, execution_id=name, hold=hold)
-            self._workflows.notes.add_note(begun.execution_id, TASK_MATCHED, {"task": task})
-            return begun
+            advance = self._workflows.start(match.name, match.params, execution_id=name, hold=hold)
+            self._workflows.notes.add_note(advance.execution_id, TASK_MATCHED, {"task": task})
+            return advance
         params = {"task": task, "review": "true" if hold else "false"}
         return self._workflows.start(PLAN, params, execution_id=name)
 

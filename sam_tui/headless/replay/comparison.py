@@ -51,13 +51,14 @@ class Deviation:
 
 
 def compare(recorded: Scenario, played: Scenario, guidance: Guidance) -> list[Deviation]:
-    """All differences between the recording and the replay, in order."""
+    """All differences between the recording and the replay, in order; none of compiled files."""
     deviations = list(_of_turns("", recorded.turns, played.turns, guidance))
     pairs = zip_longest(recorded.subagents, played.subagents)
     for number, (then, now) in enumerate(pairs, 1):
         before, after = (then.turns if then else []), (now.turns if now else [])
         deviations += _of_turns(f"subagent {number}, ", before, after, guidance)
-    return [*deviations, *_of_files(recorded, played)]
+    files = _of_files(recorded, played)
+    return [*deviations, *(file for file in files if not file.where.endswith(_COMPILED))]
 
 
 def _of_turns(
@@ -99,8 +100,7 @@ def _result_lines(result: RecordedResult) -> list[str]:
 
 
 def _of_files(recorded: Scenario, played: Scenario) -> Iterator[Deviation]:
-    paths = recorded.changed.keys() | played.changed.keys()
-    for path in sorted(path for path in paths if not path.endswith(_COMPILED)):
+    for path in sorted(recorded.changed.keys() | played.changed.keys()):
         then = recorded.changed.get(path, recorded.files.get(path))
         now = played.changed.get(path, played.files.get(path))
         if then is None or now is None:

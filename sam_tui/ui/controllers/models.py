@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sam_tui.core.agent.budget import unpriced
 from sam_tui.core.agent.tokens import total
 from sam_tui.core.errors import ModelAuthError, SamError
 from sam_tui.ui.controllers.context import Context
@@ -47,6 +48,12 @@ class ModelChoice:
         self._runtime.engine.mending.ask = self._mend
         model = self._runtime.model
         self._screen.status.standing.model = model.name if model is not None else ""
+
+    def announce(self) -> None:
+        """Warn of a limit of money that the unknown price of the model makes useless."""
+        runtime = self._runtime
+        if warning := unpriced(runtime.limits, runtime.model, runtime.catalog):
+            self._context.notice(warning, "warning")
 
     def choose(self, name: str = "") -> None:
         """Use the model of this name, such as ``openai/gpt-4o``; without one let the person pick."""
