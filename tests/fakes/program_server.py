@@ -28,6 +28,14 @@ LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapt
 FLEET = [[*preloaded.COMMAND, name] for name in ("fleet", "worker")]
 SERVING = [[*preloaded.COMMAND, "serve"]]
 """Commands that start the program themselves: each has a process of its own that is ready."""
+ALIKE = (
+    ("sam_tui.http_library", "load"),
+    ("sam_tui.adapters.plugins.discovery", "_declared"),
+    ("sam_tui.adapters.shell.bash", "_parser"),
+    ("sam_tui.assembly.catalogue", "adverts"),
+    ("sam_tui.core.authorization.commands.table", "builtin_table"),
+)
+"""What a process loads or reads of what is installed."""
 _THRESHOLDS = gc.get_threshold()
 """How often Python looks for garbage by itself; tests are imported later."""
 _served: list[socket.socket] = []
@@ -40,13 +48,21 @@ def preload() -> None:
         module = importlib.import_module(waiting.pop())
         below = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
         waiting += [found.name for found in below if not found.name.startswith(LATER)]
+    _recall()
+    gc.collect()
+    gc.freeze()
+    collapse()
+
+
+def _recall() -> None:
+    """Do once what each process would do for itself, with the same outcome whatever it is started with."""
+    importlib.import_module("platformdirs")
+    for module, name in ALIKE:
+        getattr(importlib.import_module(module), name)()
     with tempfile.TemporaryDirectory() as folder:
         importlib.import_module("sam_tui.adapters.storage").open_storage(
             pathlib.Path(folder)
         ).close()
-    gc.collect()
-    gc.freeze()
-    collapse()
 
 
 def _serve(control: socket.socket) -> dict[str, Any]:
@@ -98,6 +114,7 @@ def serve_apart(path: list[str], streams: list[int]) -> None:
     preloaded.uninstall()
     databases.uninstall()
     _forget()
+    _recall()
     for number in signal.valid_signals():
         if signals.ignored(number):
             signal.signal(number, signal.SIG_IGN)
