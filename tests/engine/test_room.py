@@ -40,8 +40,9 @@ async def test_a_small_context_is_never_exceeded_and_what_left_is_archived(kit: 
 
 
 @pytest.mark.requirement("room:learns")
-async def test_a_refusal_teaches_the_limit_and_the_turn_goes_on(kit: Kit) -> None:
-    refusal = ContextExceeded("maximum context length is 2000 tokens", limit=2000)
+@pytest.mark.parametrize("limit", [2000, 6000], ids=["below our count", "above our count"])
+async def test_a_refusal_teaches_the_limit_and_the_turn_goes_on(kit: Kit, limit: int) -> None:
+    refusal = ContextExceeded(f"maximum context length is {limit} tokens", limit=limit)
     model = RawModel(*rounds(6), [refusal], [TextDelta("done")])  # pyright: ignore[reportArgumentType]
     talk = open_talk(kit, model)
     talk.reminder.says = lambda _: "mind the gap"

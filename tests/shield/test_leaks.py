@@ -177,6 +177,9 @@ def test_data_is_masked_by_the_names_of_its_entries() -> None:
     shield = Shield()
     data = {"user": {"password": PASSWORD, "name": "x"}, "rows": (TOKEN, 1), TOKEN: None}
     masked = json.dumps(shield.mask_data(data))
+    assert shield.unmask_data(json.loads(masked))["user"] == data["user"], (
+        "what it gave is put back"
+    )
     assert PASSWORD not in masked
     assert TOKEN not in masked
     assert '"name": "x"' in masked
