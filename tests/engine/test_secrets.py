@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.display import Diff
+from sam_tui.core.display import Diff, Text
 from sam_tui.core.events import ToolProgressed
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import Message, ReminderMessage, ToolCall, UserMessage
@@ -59,11 +59,13 @@ def test_results_are_masked_within_json_in_their_data_and_in_the_names_of_files(
     diff = Diff(f"{TOKEN}.txt", f"+x {TOKEN}", 1, 0)
     for indent in (None, 2):
         text = json.dumps(told, indent=indent)
-        result = ToolResult(text, display=(diff,), data=told, mime_type="application/json")
+        result = ToolResult(
+            text, display=(diff, Text(TOKEN)), data=told, mime_type="application/json"
+        )
         shown = masked(result, Shield())
         whole = shown.text + json.dumps(dict(shown.data)) + repr(shown.display)
         token = Shield().redact(TOKEN)
-        assert shown.display == (Diff(f"{token}.txt", f"+x {token}", 1, 0),)
+        assert shown.display == (Diff(f"{token}.txt", f"+x {token}", 1, 0), Text(token))
         assert TOKEN not in whole
         assert PASSWORD not in whole
         assert json.loads(shown.text)["output"].startswith("a\n<secret:")
