@@ -131,7 +131,8 @@ class PatchDraft:
         target = version.data
         if version.link and (not target or b"\n" in target or b"\0" in target):
             raise ToolError(
-                f"{printable(where.display_path)} cannot lead to {gist(target, 60)!r}.",
+                f"{printable(where.display_path)} cannot lead to"
+                f" {gist(target.decode(errors='replace'), 60)!r}.",
                 hint="A symbolic link has one line, with `\\ No newline at end of file` below it.",
             )
         self._now[where.real] = version
