@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from textual.app import App, SuspendNotSupported
+from textual.widget import Widget
 
 Reader = Literal["pager", "editor"]
 ANSWERED = 1.0
@@ -171,6 +172,18 @@ async def browse(address: str) -> bool:
         start_new_session=True,
     )
     return await _ended(process) == 0
+
+
+def copy_address(widget: Widget, address: str) -> None:
+    """Copy the address of a web page, and say so."""
+    widget.app.copy_to_clipboard(address)  # pyright: ignore[reportUnknownMemberType]
+    widget.notify("Copied.", markup=False)
+
+
+async def open_address(widget: Widget, address: str) -> None:
+    """Open an address in a browser on this machine; where there is none, say how to copy it."""
+    if not await browse(address):
+        widget.notify("There is no browser here: c copies the address.", markup=False)
 
 
 async def _ended(process: asyncio.subprocess.Process) -> int:

@@ -152,8 +152,8 @@ def _call(program: Program) -> str:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--fork", "go"), "--fork goes with"),
-        (("--take-over", "go"), "--take-over goes with"),
+        (("--fork", "go"), "--fork needs"),
+        (("--take-over", "go"), "--take-over needs"),
         (("--fork", "--take-over", *NAMED), "exclude each other"),
         (("--fork", *NAMED), "There is no conversation both to copy"),
     ],

@@ -9,10 +9,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
 
+from sam_tui.ui import programs
 from sam_tui.ui.plain import one_line, visible
 from sam_tui.ui.screens.dialogs import Dialog
 from sam_tui.ui.widgets.key_frame import KeyFrame
-from sam_tui.ui.widgets.web_pages import copy_address, open_address
 
 PART = 50_000
 """Characters that are read at once."""
@@ -122,9 +122,9 @@ class LoginPage(Dialog):
     def action_copy(self) -> None:
         """Copy the address."""
         if self._address:
-            copy_address(self, self._address)
+            programs.copy_address(self, self._address)
 
     async def action_browse(self) -> None:
         """Open the page in a browser on this machine."""
         if self._address:
-            await open_address(self, self._address)
+            await programs.open_address(self, self._address)

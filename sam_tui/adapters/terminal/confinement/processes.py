@@ -10,14 +10,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import WeakSet
 
 from sam_tui.adapters.terminal.confinement.limits import group_of, restrain
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.processes import launch
 from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
-from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProcess, ParentPool
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
@@ -32,6 +31,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     send,
 )
 from sam_tui.core.ports.processes.sandbox import CommandLimits, RunningProcess
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProcess, ParentPool
 
 _TRACKINGS: "WeakSet[Tracking]" = WeakSet()
 _Seen = TypeVar("_Seen")
@@ -62,7 +64,7 @@ class Tracking:
         self.open: set[TrackedRun] = set()
         """The runs that have begun and whose processes have not all ended, as far as anybody looked."""
         self._terminals = False
-        self._pool = ParentPool()
+        self._pool: ParentPool | None = None
         _TRACKINGS.add(self)
 
     @property
@@ -97,8 +99,12 @@ class Tracking:
             else:
                 return
 
-    def parent(self) -> Parent | None:
+    def parent(self) -> "Parent | None":
         """A process that takes a command and all that it orphans; None where none can be had."""
+        if self._pool is None:
+            from sam_tui.adapters.terminal.processes.parented import ParentPool
+
+            self._pool = ParentPool()
         parent = self._pool.free()
         if parent is not None:
             if (last := parent.process) is not None and not last.released:
@@ -151,7 +157,8 @@ class Tracking:
         """Nothing more is started; what still runs is ended."""
         self.open.clear()
         self._terminals = False
-        self._pool.close()
+        if self._pool is not None:
+            self._pool.close()
         self._let_go()
 
     def _let_go(self) -> None:
@@ -194,7 +201,7 @@ class TrackedRun:
                 parent.control.close()
             raise
 
-    def _begun(self, process: ParentedProcess) -> None:
+    def _begun(self, process: "ParentedProcess") -> None:
         self._process = process
         self.started(process.pid)
 

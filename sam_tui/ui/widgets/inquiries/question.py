@@ -20,7 +20,6 @@ from sam_tui.ui.plain import visible, visible_line
 from sam_tui.ui.widgets.composer import Composer, Sent
 from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
-from sam_tui.ui.widgets.web_pages import copy_address, open_address
 
 if TYPE_CHECKING:
     from sam_tui.ui.transcript.render.palette import Palette
@@ -191,6 +190,8 @@ class QuestionPanel(InquiryPanel):
         """Copy the address of the page, or open it in a browser."""
         if not self.guard.hears():
             return
+        from sam_tui.ui.programs import copy_address, open_address
+
         if key == "c":
             copy_address(self, self._question.page)
         else:

@@ -11,7 +11,6 @@ from contextlib import suppress
 
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import Bound, memory_of
-from sam_tui.adapters.terminal.sandbox.kernel.subreaper import descendants
 from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 
 MARK = "SAM_TUI_RUN"
@@ -159,6 +158,10 @@ class ProcessTracker:
 
     def below_parents(self) -> set[int]:
         """The numbers of the parents that take in orphans, and of what is below them now."""
+        if not self._parents:
+            return set()
+        from sam_tui.adapters.terminal.sandbox.kernel.subreaper import descendants
+
         parents = {pid for pid, _ in self._parents.values()}
         return parents.union(*map(descendants, parents))
 
