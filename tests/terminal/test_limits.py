@@ -18,9 +18,11 @@ from sam_tui.adapters.policy.sandbox_settings import tightened
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import memory_of
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.sandbox import CommandLimits
-from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, SessionSpec
 from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -165,6 +167,29 @@ async def test_without_memory_the_kernel_ends_commands_before_the_program(
     own = oom_score()
     result = await limited("cat /proc/self/oom_score_adj", confined=confined)
     assert int(result.output) > own
+
+
+@pytest.mark.requirement("terminal:limits")
+@pytest.mark.parametrize("confined", [True, False])
+async def test_an_agents_terminal_has_the_limits_of_one_process(
+    workspace: Path, confined: bool
+) -> None:
+    sandbox = Sandbox()
+    sandbox.limit(LIMITS)
+    terminals = PtyTerminals(sandbox)
+    spec = SessionSpec(
+        ConversationId("me"), str(workspace), confined=confined, writable=(str(workspace),)
+    )
+    try:
+        session, _ = await terminals.open(spec)
+        session.write(b"ulimit -n > limit; cat /proc/self/oom_score_adj > score; exit\r")
+        while session.running:
+            await session.activity.quiet(silence=1, within=60)
+    finally:
+        await terminals.close_all()
+        sandbox.close()
+    assert (workspace / "limit").read_text() == f"{LIMITS.open_files}\n"
+    assert int((workspace / "score").read_text()) > oom_score()
 
 
 @pytest.mark.requirement("terminal:limits")

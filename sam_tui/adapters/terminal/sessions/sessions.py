@@ -144,6 +144,10 @@ class PtyTerminals:
             launch = replace(launch, argv=(*prefix, *integration.argv))
             child = self._spawn(spec, launch)
             self._sandbox.tracking.report_group(child.pid, child.group)
+            if spec.conversation is not None:
+                limits = self._sandbox.tracking.limits
+                counted = child.group is not None or self._is_supervised(spec)
+                restrain(child.pid, limits, counted=counted)
             opened = PtySession(
                 _origin(spec, integration, self._sandbox.reached(spec.network)),
                 child,
@@ -155,11 +159,14 @@ class PtyTerminals:
             raise
         return self._made(opened, ask)
 
+    def _is_supervised(self, spec: SessionSpec) -> bool:
+        return spec.confined and self._sandbox.confinement.kind == "live"
+
     def _spawn(self, spec: SessionSpec, launch: PtyLaunch) -> Child | ParentedShell:
         """Start a shell; below a parent of its own if it is an agent's and no supervisor follows it."""
-        supervised = spec.confined and self._sandbox.confinement.kind == "live"
         agent = spec.conversation is not None and sys.platform == "linux"
-        parent = self._sandbox.tracking.parent() if agent and not supervised else None
+        alone = agent and not self._is_supervised(spec)
+        parent = self._sandbox.tracking.parent() if alone else None
         if parent is None:
             return Child(launch)
         return ParentedShell(launch, parent)
