@@ -7,7 +7,7 @@ where the value is known. ``Shield.unmask`` puts them back, for local execution 
 import hmac
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
@@ -59,7 +59,8 @@ class Shield:
     ``values`` maps names to secret values, such as provider keys and the values of ``.env`` files.
     ``key`` makes the digits of placeholders: the same key gives the same placeholders for ever.
     ``source`` gives what has become known since, such as a changed file of settings: see ``refresh``.
-    ``known`` are the placeholders of texts that another shield knows.
+    ``known`` are the placeholders of texts that another shield knows, ``returned`` names of secrets that it
+    put back.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Shield:
         key: bytes = b"",
         source: Callable[[], Mapping[str, str]] = dict,
         known: Mapping[str, str] = MappingProxyType({}),
+        returned: Iterable[str] = (),
     ) -> None:
         self._key = key or b"sam-tui shield"
         self._values: dict[str, str] = {}
@@ -80,7 +82,7 @@ class Shield:
         """The known values that contain blanks."""
         self._heads: dict[str, list[str]] = {}
         """The known values that can be cut, by their first characters; made when it is needed."""
-        self._returned: set[str] = set()
+        self._returned = set(returned)
         """Names of the secrets that were put back into a text: only of these can a part be left in one."""
         self._seen_values: dict[str, set[str]] = {}
         self._given: set[str] = set()
@@ -97,9 +99,7 @@ class Shield:
 
     def copy(self) -> "Shield":
         """A shield that masks the same, for another thread."""
-        other = Shield(key=self._key, known=self._known)
-        other._returned = set(self._returned)
-        return other
+        return Shield(key=self._key, known=self._known, returned=self._returned)
 
     def refresh(self) -> None:
         """Learn what the source has come to know."""
@@ -128,7 +128,7 @@ class Shield:
         text = self._replaced(text, assigned_secrets(text), counts)
         if len(self._known) != before:
             text = self._mask_known(text, counts)
-        if self._returned and _CUT in text:
+        if _CUT in text:
             text = self._mask_cut(text, counts)
         invisible = 0
         if not text.isascii():
@@ -245,7 +245,7 @@ class Shield:
 
     def _mask_cut(self, text: str, counts: dict[str, int]) -> str:
         """The text without beginnings of known values that end where the text was cut."""
-        parts = text.split(_CUT)
+        parts = text.split(_CUT) if self._returned else [text]
         for index, part in enumerate(parts[:-1]):
             if (beginning := self._beginning(part)) is not None:
                 start, value = beginning
