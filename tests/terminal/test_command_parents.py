@@ -1,6 +1,7 @@
 """What a command detaches belongs to it without a control group, too: its parent takes in every orphan."""
 
 import asyncio
+import errno
 import os
 import select
 import shutil
@@ -15,6 +16,7 @@ import pytest
 
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.processes import parented
 from sam_tui.adapters.terminal.sandbox.kernel import control_groups
 from sam_tui.core.ports.processes.terminals import CommandRequest
 from tests.fakes.preloaded import SCRIPT
@@ -179,6 +181,28 @@ async def test_a_parent_takes_another_command_once_nothing_is_left_and_confuses_
     assert {p.pid for p in second.left.processes()} == numbers(tmp_path / "left")
     box.close()
     assert not left_of(numbers(tmp_path / "left"))
+
+
+async def test_where_no_more_parents_can_be_forked_commands_go_on(
+    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = ShellCommands(box)
+    os.mkfifo(tmp_path / "waits")
+    os.mkfifo(tmp_path / "begun")
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(commands.run(request("echo > begun; cat waits", tmp_path)))
+        await asyncio.to_thread((tmp_path / "begun").read_text)
+        with monkeypatch.context() as patch:
+            patch.setattr(parented, "_answer", refuse)
+            result = await commands.run(request("echo alone", tmp_path))
+        assert (result.exit_code, result.output) == (0, "alone\n")
+        await asyncio.to_thread((tmp_path / "waits").write_text, "heard\n")
+    assert (first.result().exit_code, first.result().output) == (0, "heard\n")
+
+
+def refuse(_: object) -> dict[str, int]:
+    """What a full system answers to a fork."""
+    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
 
 @pytest.mark.parametrize("who", ["owner", "visitor"])
