@@ -860,6 +860,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:login-keyring": Requirement("A login lies in the keyring of the system where there is one, else in the private file; forgetting it takes it out of there, or says that it cannot.", "issue 18.1"),
     "servers:login-shared": Requirement("Programs that share a login refresh it one at a time, and each takes what another got.", "issue 18.1"),
     "servers:login-bound": Requirement("A login belongs to one name in one file and one URL; metadata that name another resource end it before any page is opened.", "issue 18.1"),
+    "servers:login-issuer": Requirement("A refresh token and the client's credentials go only to the authorization server that issued the tokens, also after another program logged in elsewhere.", "issue 18.1"),
     "servers:login-by-itself": Requirement("A program that logs in at a server without a person does so by its secret or key, and sends neither to an issuer other than the one that is set.", "issue 15, issue 12.13"),
     "servers:login-guarded": Requirement("What a login asks for goes through the URL guard as well: an authorization server where none may be is not reached.", "issue 18.1, issue 4.9"),
     "servers:login-hostile": Requirement("A login opens no page and sends nothing where a hostile server's metadata lead to private, unencrypted or impossible addresses, name another issuer or no PKCE; it ends after three pages, and with the words of the server that refused it.", "issue 18.1"),

@@ -263,6 +263,55 @@ async def test_a_login_reaches_no_address_that_the_guard_refuses(
         assert (pages, elsewhere.registered, elsewhere.forms) == ([], [], [])
 
 
+def end(file: Path) -> None:
+    """Have the access token in a file end."""
+    login = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**login, "ends": 1.0}), encoding="utf-8")
+
+
+@pytest.mark.requirement("servers:login-issuer")
+async def test_a_refresh_token_goes_only_to_the_server_that_issued_it(
+    house: House, site: LoginSite
+) -> None:
+    site.anonymous = True
+    house.user(web={"url": site.url})
+    with login_site() as elsewhere:
+        house.policy(f'local = ["127.0.0.1:{elsewhere.server_port}"]\n')
+        numbered = {f"access-token-{number}-a1B2c3D4e5F6" for number in range(1, 4)}
+        for login_of_before in (False, True):
+            async with house.open() as sam:
+                assert await tools(sam) == [ECHO]
+                assert (await sam.call(ECHO, word="hi")).finished.ok == login_of_before
+                site.authorization, site.valid = elsewhere.base, set()
+                for file in kept(house):  # the person logs in anew, at another server
+                    file.unlink()
+                site.anonymous = False
+                async with house.open(browse=follow) as other:
+                    assert await tools(other) == []  # until its token counts
+                site.anonymous = True
+                [file] = kept(house)
+                end(file)
+                before, site.valid = len(site.forms), numbered
+                assert (await sam.call(ECHO, word="hi")).finished.ok
+                assert len(site.forms) == before
+                assert elsewhere.forms[-1]["grant_type"] == "refresh_token"
+                login = json.loads(file.read_text(encoding="utf-8"))
+                assert login["server"]["issuer"] == elsewhere.base
+            file.unlink()
+            site.authorization, site.anonymous, elsewhere.forms = "", False, []
+            async with house.open(browse=follow) as sam:
+                assert await tools(sam) == [ECHO]
+            site.anonymous = True
+        end(kept(house)[0])
+        oauth = {"clientId": "the-client", "clientSecret": "hunter2", "issuer": elsewhere.base}
+        house.user(web={"url": site.url, "oauth": {**oauth, "grant": "client_credentials"}})
+        before, site.authorization, site.anonymous = len(site.forms), elsewhere.base, False
+        async with house.open() as sam:
+            await tools(sam)
+        assert len(site.forms) == before, "the client's secret is of another server"
+        assert elsewhere.forms[-1]["grant_type"] == "client_credentials"
+
+
 @pytest.mark.requirement("servers:login-hostile")
 @pytest.mark.parametrize(
     ("metadata", "why"),
