@@ -184,10 +184,12 @@ class Connection:
         try:
             try:
                 return await self._called(tool, judged, arguments, context)
-            except LoginRequired as required:
-                await self._logins.obtain(required, logins)
+            except LoginRequired as refused:
+                await self._logins.obtain(required := refused, logins)
                 self._stale = True  # it may offer more now
-            return await self._called(tool, judged, arguments, context)
+            result = await self._called(tool, judged, arguments, context)
+            self._logins.settle(required)
+            return result
         finally:
             self._calls.remove(caller)
 

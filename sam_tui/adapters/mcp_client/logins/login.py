@@ -280,7 +280,8 @@ class SharedLogin(BoundLogin):
 
     async def _initialize(self) -> None:
         await super()._initialize()
-        self.context.oauth_metadata, self.context.token_expiry_time = self._file.server, None
+        ends = self._file.login.ends
+        self.context.token_expiry_time = None if ends is None else ends - _EARLY
 
     async def _refresh_token(self) -> httpx2.Request:
         self._refreshed = self._file.login

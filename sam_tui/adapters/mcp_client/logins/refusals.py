@@ -12,7 +12,7 @@ from sam_tui.core.inquiry import Question
 
 LOG_IN, NOT_NOW, GIVE_UP = "log in", "not now", "give up"
 _MOST_OFFERS = 3
-"""Refusals of one run of a server that the person is asked about."""
+"""Refusals of a server that the person is asked about and that no login settled."""
 _LONGEST_SCOPES = 300
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x5f\x61-\x7e]+")
 """A scope (RFC 6749, 3.3), but without backticks, which enclose it in questions."""
@@ -49,6 +49,11 @@ class LoginRequired(ToolError):
         change = f"change “scope” ({fixed}) of its entry, then " if self.fixed else ""
         super().__init__(f"The MCP server {server} requires {what}: {change}{login_words(server)}")
 
+    @property
+    def key(self) -> tuple[bool, tuple[str, ...]]:
+        """What makes two refusals the same."""
+        return self.wider, self.scopes
+
     @classmethod
     def of(cls, settings: ServerSettings, data: object, mark: str) -> "LoginRequired | None":
         """What the data of an error says that the transport made with ``mark``. None for any other error,
@@ -61,7 +66,8 @@ class LoginRequired(ToolError):
 
 
 class CallLogins:
-    """Has the person log in at one server while calls wait for that; each refusal is offered once."""
+    """Has the person log in at one server while calls wait for that; each refusal is offered once, and
+    again after a login that settled it."""
 
     def __init__(
         self,
@@ -82,7 +88,7 @@ class CallLogins:
         async with self._lock:
             if self.count != count:
                 return  # made for another call, meanwhile
-            refusal = (required.wider, required.scopes)
+            refusal = required.key
             if required.fixed or refusal in self._offered or len(self._offered) >= _MOST_OFFERS:
                 raise required
             self._offered.add(refusal)
@@ -90,6 +96,10 @@ class CallLogins:
                 raise required
             await self._logged_in(required)
             self.count += 1
+
+    def settle(self, required: LoginRequired) -> None:
+        """Note that the repeated call was not refused: the login may end, and the refusal come again."""
+        self._offered.discard(required.key)
 
     def _question(self, required: LoginRequired) -> Question:
         scopes = " ".join(f"`{scope}`" for scope in required.scopes)
