@@ -82,6 +82,24 @@ async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_o
 
 
 @pytest.mark.requirement("servers:login-in-call")
+async def test_all_scopes_are_named_or_their_number_is_said_to_be_larger(
+    house: House, site: LoginSite
+) -> None:
+    many = [f"scope-{number:04}" for number in range(50)]
+    site.challenged_scope = " ".join(many)
+    site.metadata = {"authorization_endpoint": f"{site.base}/authorize?scope=innocent"}
+    house.user(web={"url": site.url})
+    site.anonymous, person = True, Agreeing("log in", agrees=False)
+    async with house.open(attended=True, responder=person) as sam:
+        assert await tools(sam) == [ECHO]
+        assert not (await sam.call(ECHO, word="hi")).finished.ok
+    question, page = person.asked
+    assert "`scope-0026` `…`. Log in now?" in question.prompt
+    assert "the scopes `innocent" in page.context and " `scope-0000` " in page.context
+    assert "` `…`. The call goes on" in page.context
+
+
+@pytest.mark.requirement("servers:login-in-call")
 async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_call(
     house: House, site: LoginSite
 ) -> None:

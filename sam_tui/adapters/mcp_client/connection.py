@@ -240,6 +240,7 @@ class Connection:
         await self.refresh()
         now = self._digest(tool)
         before = self._approved.get(tool, judged or now)
+        before = judged if judged.startswith(f"{before}.") else before
         if before not in (now, now.partition(".")[0]):  # older files have no hints
             host, decision = context.permit.host, None
             name = plain(tool, 64)
@@ -348,12 +349,7 @@ class Connection:
             lambda: self._log,
         )
         self._life = life = module.Life(
-            self.settings,
-            self._around,
-            handlers,
-            self._over,
-            program,
-            mode=mode,
+            self.settings, self._around, handlers, self._over, program, mode=mode
         )
         self._error = await life.run(self._came)
         self._login_required = life.login_required

@@ -149,7 +149,8 @@ class LoginFile:
         before such a request."""
         if challenge != await self.challenge():
             text = challenge.model_dump_json()
-            await asyncio.to_thread(_write_private, challenge_path(self._path), text)
+            with suppress(OSError):  # the call is refused all the same
+                await asyncio.to_thread(_write_private, challenge_path(self._path), text)
 
     async def challenge(self) -> Challenge | None:
         """The stored challenge."""

@@ -27,8 +27,10 @@ def login_words(server: str) -> str:
 
 
 def scopes_of(text: str) -> tuple[str, ...]:
-    """The scopes that a server names, as far as they can be shown."""
-    return tuple(dict.fromkeys(_SCOPE.findall(text[:_LONGEST_SCOPES])))
+    """The scopes that a server names, as far as they can be shown; “…” is for those that are too many."""
+    whole = text if len(text) <= _LONGEST_SCOPES else text[:_LONGEST_SCOPES].rpartition(" ")[0]
+    names = tuple(dict.fromkeys(_SCOPE.findall(whole)))
+    return names if whole == text else (*names, "…")
 
 
 class LoginRequired(ToolError):
@@ -56,11 +58,12 @@ class LoginRequired(ToolError):
 
     @classmethod
     def of(cls, settings: ServerSettings, data: object, mark: str) -> "LoginRequired | None":
-        """What the data of an error says that the transport made with ``mark``. None for any other error,
-        and where no login of a person would be used."""
+        """What the data of an error says that the transport made with ``mark``, which a program has not.
+        None for any other error, and where no login of a person would be used."""
         refusal = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         signed = any(name.lower() == "authorization" for name in settings.headers)
-        if refusal.get("mark") != mark or signed or settings.oauth.grant != "authorization_code":
+        forged = not mark or refusal.get("mark") != mark
+        if forged or signed or settings.oauth.grant != "authorization_code":
             return None
         return cls(settings.name, refusal, fixed=settings.oauth.scope)
 
@@ -92,13 +95,17 @@ class CallLogins:
             if required.fixed or refusal in self._offered or len(self._offered) >= _MOST_OFFERS:
                 raise required
             self._offered.add(refusal)
-            if await self._ask(self._question(required)) != LOG_IN:
-                raise required
-            await self._logged_in(required)
+            try:
+                if await self._ask(self._question(required)) != LOG_IN:
+                    raise required
+                await self._logged_in(required)
+            except asyncio.CancelledError:
+                self.settle(required)  # unanswered: a call that waits here may ask
+                raise
             self.count += 1
 
     def settle(self, required: LoginRequired) -> None:
-        """Note that the repeated call was not refused: the login may end, and the refusal come again."""
+        """Have the refusal offered when it comes again: a login may end."""
         self._offered.discard(required.key)
 
     def _question(self, required: LoginRequired) -> Question:
@@ -145,7 +152,7 @@ class CallLogins:
             page = following.result()
 
     def _page_question(self, page: str) -> Question:
-        scope = parse_qs(urlsplit(page).query).get("scope", [""])[0]
+        scope = " ".join(parse_qs(urlsplit(page).query).get("scope", ()))
         scopes = " ".join(f"`{name}`" for name in scopes_of(scope))
         words = f"The page asks for the scopes {scopes}. " if scopes else ""
         return Question(
