@@ -1,6 +1,7 @@
 """A login that a server wants in the middle of a call: asked for, made, and the call repeated once."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -79,6 +80,32 @@ async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_o
             assert not (await sam.call(ECHO, word="hi")).finished.ok
     assert len(person.asked) == 2 * 4, "no more than three logins that do not help"
     assert site.calls == 5 + 4, "each login repeats its call once"
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_the_page_asks_for_what_the_question_named_and_not_for_a_later_refusal(
+    house: House, site: LoginSite
+) -> None:
+    site.challenged_scope, site.call_scope = "read", "write"
+    house.user(web={"url": site.url})
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+    person, folder = Agreeing(), house.folder / "data" / "mcp-logins"
+    header = 'Bearer error="insufficient_scope", scope="admin"'
+
+    def refused_meanwhile(inquiry: Inquiry) -> Answer | None:
+        for noted in folder.glob("*.challenge"):  # by another program's call
+            noted.write_text(json.dumps({"status": 403, "header": header}), encoding="utf-8")
+        return person(inquiry)
+
+    async with house.open(attended=True, responder=refused_meanwhile) as sam:
+        assert await tools(sam) == [ECHO]
+        assert (await sam.call(ECHO, word="hi")).finished.ok
+    assert [query["scope"] for query in site.queries] == ["read", "read write"]
+    async with house.open(browse=follow) as sam:  # it is still to be answered
+        assert await tools(sam) == [ECHO]
+    assert site.queries[-1]["scope"] == "read write admin"
+    assert not list(folder.glob("*.challenge"))
 
 
 @pytest.mark.requirement("servers:login-in-call")

@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.adapters.mcp_client.connection_context import (
     Caller,
+    Refusal,
     ServerSurroundings,
     load_lifetime,
     program_request,
@@ -70,7 +72,7 @@ class Connection:
         """Whether its tools are known: from now, or from the last time."""
         if recalled is not None:
             self.fitted = fitted(settings.name, recalled)
-        self._logins = CallLogins(settings.name, self.log_in, self._ask)
+        self._logins = CallLogins(settings.name, self.log_in)
         self._login_required: LoginRequired | None = None
         self._approved = around.remembered.approved(settings) if self.usable else {}
 
@@ -185,7 +187,8 @@ class Connection:
             try:
                 return await self._called(tool, judged, arguments, context)
             except LoginRequired as refused:
-                await self._logins.obtain(required := refused, logins)
+                ask = partial(self._around.ask, caller)
+                await self._logins.obtain(required := refused, logins, ask)
                 self._stale = True  # it may offer more now
             result = await self._called(tool, judged, arguments, context)
             self._logins.settle(required)
@@ -211,9 +214,10 @@ class Connection:
                 "server again.",
             ) from None
 
-    async def log_in(self, browse: Browse) -> None:
-        """Have the person log in over a separate connection. Raises ``ToolError``."""
-        logins = replace(self._around.logins, browse=browse)
+    async def log_in(self, browse: Browse, refusal: Refusal | None = None) -> None:
+        """Have the person log in over a separate connection, as ``refusal`` or the stored one requires.
+        Raises ``ToolError``."""
+        logins = replace(self._around.logins, browse=browse, refusal=refusal)
         asking = Connection(self.settings, replace(self._around, logins=logins))
         try:
             asking.begin()

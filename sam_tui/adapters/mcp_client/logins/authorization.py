@@ -36,6 +36,11 @@ class Challenge(BaseModel):
     header: str = ""
 
     @property
+    def wider(self) -> bool:
+        """Whether it requires more scopes than a login has."""
+        return self.status == _FORBIDDEN
+
+    @property
     def response(self) -> httpx2.Response:
         """An answer with this challenge."""
         headers = {_HEADER: self.header} if self.header else {}

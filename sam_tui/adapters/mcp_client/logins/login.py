@@ -159,8 +159,11 @@ class LoginFile:
             return Challenge.model_validate_json(text)
         return None
 
-    def drop_challenge(self) -> None:
-        """Delete the stored challenge: a login has answered it."""
+    async def drop_challenge(self, answered: Challenge | None) -> None:
+        """Delete the stored challenge if a login has ``answered`` it, or if any login does."""
+        stored_now = await self.challenge()
+        if stored_now is None or (stored_now.wider and stored_now != answered):
+            return
         with suppress(OSError):
             os.unlink(challenge_path(self._path))
 
@@ -321,10 +324,13 @@ async def authorized(
     elif (browse := logins.browse) is not None:
         async with callback(port_of(file.login.client)) as listening:
             provider = _by_a_person(settings, file, _Browser(listening, check_page, browse))
-            provider.challenge, before = await file.challenge(), file.login.tokens
+            answered, before = await file.challenge(), file.login.tokens
+            if (refusal := logins.refusal) is not None:
+                answered = Challenge(status=refusal.status, header=refusal.header)
+            provider.challenge = answered
             yield serve(provider)
             if file.login.tokens is not before:
-                file.drop_challenge()
+                await file.drop_challenge(answered)
     else:
         file.require_readable()
         yield serve(SharedLogin(settings.url, client_metadata(_NOWHERE), file))

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
+from sam_tui.adapters.mcp_client.connection_context import Refusal
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiry import Question
@@ -19,6 +20,8 @@ _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x5f\x61-\x7e]+")
 
 Browse = Callable[[str], None]
 """Takes the address of a login page, in a thread."""
+Ask = Callable[[Question], Coroutine[Any, Any, str | None]]
+"""Puts a question to the person in the name of one call."""
 
 
 def login_words(server: str) -> str:
@@ -43,7 +46,8 @@ class LoginRequired(ToolError):
     title = "The server requires a login"
 
     def __init__(self, server: str, refusal: dict[str, Any], *, fixed: str = "") -> None:
-        self.wider = refusal.get("status") == 403
+        self.refusal = Refusal(int(refusal["status"]), str(refusal["header"]))
+        self.wider = self.refusal.status == 403
         self.scopes = scopes_of(str(refusal.get("scope", "")))
         self.fixed = fixed if self.wider else ""
         named = f" ({' '.join(self.scopes)})" if self.scopes else ""
@@ -75,18 +79,16 @@ class CallLogins:
     def __init__(
         self,
         server: str,
-        log_in: Callable[[Browse], Awaitable[None]],
-        ask: Callable[[Question], Coroutine[Any, Any, str | None]],
+        log_in: Callable[[Browse, Refusal], Awaitable[None]],
     ) -> None:
         self._server = server
         self._log_in = log_in
-        self._ask = ask
         self._lock = asyncio.Lock()
         self._offered: set[tuple[bool, tuple[str, ...]]] = set()
         self.count = 0
         """How many logins were made in this way."""
 
-    async def obtain(self, required: LoginRequired, count: int) -> None:
+    async def obtain(self, required: LoginRequired, count: int, ask: Ask) -> None:
         """Return once there is a login later than ``count``. Raises ``ToolError`` if there is none."""
         async with self._lock:
             if self.count != count:
@@ -96,9 +98,9 @@ class CallLogins:
                 raise required
             self._offered.add(refusal)
             try:
-                if await self._ask(self._question(required)) != LOG_IN:
+                if await ask(self._question(required)) != LOG_IN:
                     raise required
-                await self._logged_in(required)
+                await self._logged_in(required, ask)
             except asyncio.CancelledError:
                 self.settle(required)  # unanswered: a call that waits here may ask
                 raise
@@ -118,7 +120,7 @@ class CallLogins:
             (LOG_IN, NOT_NOW),
         )
 
-    async def _logged_in(self, required: LoginRequired) -> None:
+    async def _logged_in(self, required: LoginRequired, ask: Ask) -> None:
         """Log in, with each page shown until the next one or the end. Raises ``ToolError``."""
         pages: asyncio.Queue[str] = asyncio.Queue()
         loop = asyncio.get_running_loop()
@@ -127,8 +129,8 @@ class CallLogins:
             loop.call_soon_threadsafe(pages.put_nowait, page)
 
         async with asyncio.TaskGroup() as group:
-            login = group.create_task(_failure(self._log_in(browse)))
-            pages_open = group.create_task(self._show(pages))
+            login = group.create_task(_failure(self._log_in(browse, required.refusal)))
+            pages_open = group.create_task(self._show(pages, ask))
             await asyncio.wait((login, pages_open), return_when=asyncio.FIRST_COMPLETED)
             login.cancel()
             pages_open.cancel()
@@ -137,12 +139,12 @@ class CallLogins:
         if (failure := login.result()) is not None:
             raise failure
 
-    async def _show(self, pages: "asyncio.Queue[str]") -> None:
+    async def _show(self, pages: "asyncio.Queue[str]", ask: Ask) -> None:
         """Show the newest page until the person gives up."""
         page = await pages.get()
         while True:
             async with asyncio.TaskGroup() as group:
-                question = group.create_task(self._ask(self._page_question(page)))
+                question = group.create_task(ask(self._page_question(page)))
                 following = group.create_task(pages.get())
                 await asyncio.wait((question, following), return_when=asyncio.FIRST_COMPLETED)
                 question.cancel()
