@@ -325,6 +325,34 @@ async def test_a_refresh_token_goes_only_to_the_server_that_issued_it(
         assert elsewhere.forms[-1]["grant_type"] == "client_credentials"
 
 
+@pytest.mark.requirement("servers:login-issuer")
+async def test_a_login_that_is_stored_during_a_refresh_is_the_one_that_counts(
+    house: House, site: LoginSite
+) -> None:
+    house.user(web={"url": site.url})
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+    [file] = kept(house)
+    login = json.loads(file.read_text(encoding="utf-8"))
+    issued = {**login["server"], "issuer": "https://elsewhere.example"}
+    client = {**login["client"], "issuer": issued["issuer"]}
+    tokens = {**login["tokens"], "access_token": "of-another", "refresh_token": "of-another-too"}
+    another = json.dumps({**login, "server": issued, "client": client, "tokens": tokens})
+    async with house.open() as sam:
+        assert await tools(sam) == [ECHO]
+        end(file)
+
+        def log_in() -> None:
+            file.write_text(another, encoding="utf-8")
+            site.valid = {"of-another"}
+
+        site.at_token = log_in
+        assert not (await sam.call(ECHO, word="hi")).finished.ok
+        site.valid = {"of-another"}
+        assert (await sam.call(ECHO, word="hi")).finished.ok
+    assert file.read_text(encoding="utf-8") == another
+
+
 @pytest.mark.requirement("servers:login-hostile")
 @pytest.mark.parametrize(
     ("metadata", "why"),

@@ -142,10 +142,21 @@ async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_
         assert sam.reports["web"].login
     assert len(site.queries) == 1
     assert not list((house.folder / "data" / "mcp-logins").glob("*.challenge"))
-    person = Agreeing()
-    async with house.open(attended=True, responder=person) as sam:
+    person, asked = Agreeing(), asyncio.Event()
+
+    def silent_at_first(inquiry: Inquiry) -> Answer | None:
+        if asked.is_set() or not isinstance(inquiry.request, Question):
+            return person(inquiry)
+        asked.set()
+        return None
+
+    async with house.open(attended=True, responder=silent_at_first) as sam:
         assert sam.runtime.servers.forget_login("web")
         assert await tools(sam) == [ECHO]
+        cancelled = asyncio.ensure_future(sam.call(ECHO, word="hi"))
+        await asked.wait()
+        cancelled.cancel()
+        await asyncio.wait({cancelled})
         both = await asyncio.gather(*(sam.call(ECHO, word=word) for word in ("one", "two")))
         assert [done.finished.ok for done in both] == [True, True]
         assert len(person.asked) == 2, "one login is enough for calls beside each other"
