@@ -99,7 +99,9 @@ class ClientTerminals:
         self._python = os.path.realpath(sys.executable)
         # No program that commands may change is started outside of the sandbox.
         programs = (self._python, os.path.realpath(inspect.getfile(display)))
-        self._offers = not any(p.startswith(f"{root}/") for p in programs for root in roots)
+        self._offers = not any(
+            p.startswith(f"{root.rstrip('/')}/") for p in programs for root in roots
+        )
         self._folder = ""
         self._server: asyncio.Server | None = None
         self._by_call: dict[str, _Terminal] = {}
@@ -109,13 +111,17 @@ class ClientTerminals:
         """A terminal for the command of a call: its id, empty where the client makes none."""
         if not self._offers:
             return ""
-        address = await self._listen()
+        try:
+            address, text = await self._listen(), inspect.getsource(display)
+        except OSError:  # as where the path of the temporary folder is too long for a socket
+            self._offers = False
+            return ""
         token = secrets.token_hex(16)
         terminal = self._by_call[call] = self._by_token[token] = _Terminal(call)
         request = schema.CreateTerminalRequest(
             session_id=self._session,
             command=self._python,
-            args=["-I", "-S", "-c", inspect.getsource(display), address, token],
+            args=["-I", "-S", "-c", text, address, token],
             output_byte_limit=_MOST_DISPLAYED,
         )
         reply = await self._asked("terminal_create", request)
@@ -172,6 +178,7 @@ class ClientTerminals:
                 await asyncio.gather(*map(self.release, tuple(self._by_call)))
         if self._server is not None:
             self._server.close()
+        if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _listen(self) -> str:

@@ -54,8 +54,13 @@ class Drive:
         hands.perform = self.perform
 
     def monotonic(self) -> float:
-        """A clock that goes on by ``pace`` with each look, until a task was given back."""
-        self.time += 0 if any(r.returns for r in self.fleet.records.values()) else self.pace
+        """A clock that goes on by ``pace`` with each look, until a task was given back.
+
+        It waits for workers to take what was handed out: a busy machine lets them begin late.
+        """
+        records, taken = self.fleet.records.values(), {id for id, _, _ in self.begun}
+        waits = any(r.returns or (r.state == "queued" and r.id not in taken) for r in records)
+        self.time += 0 if waits else self.pace
         return self.time
 
     def dead(self) -> list[str]:

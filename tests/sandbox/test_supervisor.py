@@ -178,20 +178,23 @@ def test_a_run_that_no_supervisor_takes_does_not_begin_and_leaves_nothing_open(
     assert set(os.listdir("/proc/self/fd")) <= before
 
 
-def sockets() -> list[str]:
-    """The descriptors of this process that are sockets."""
+def sockets(box: Sandbox) -> list[str]:
+    """The descriptors of this process that are sockets, but for what waits for the next command."""
+    box._prepared.drop()  # pyright: ignore[reportPrivateUsage] # it is made ready at any moment
     folder = "/proc/self/fd"
     names = ((name, os.path.realpath(f"{folder}/{name}")) for name in os.listdir(folder))
     return sorted(name for name, target in names if "/socket:" in target)
 
 
 @pytest.mark.requirement("sandbox:supervisor-gone")
-async def test_nobody_can_enter_a_run_whose_command_has_begun(run: Run, outside: Path) -> None:
+async def test_nobody_can_enter_a_run_whose_command_has_begun(
+    run: Run, sandbox: Sandbox, outside: Path
+) -> None:
     await run("true")
-    before, meanwhile = sockets(), list[str]()
+    before, meanwhile = sockets(sandbox), list[str]()
 
     async def ask(_: OutsideAccess) -> bool:
-        meanwhile[:] = sockets()
+        meanwhile[:] = sockets(sandbox)
         return False
 
     await run(f"echo x > {outside}/new", ask=ask)

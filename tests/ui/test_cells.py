@@ -51,6 +51,12 @@ def painted_for_who_looks() -> None:
     """Here everything is painted: this is about what is."""
 
 
+@pytest.fixture(autouse=True)
+def blank_strips() -> None:
+    """Textual stores how it rendered a blank row, also for a later app that has other colours."""
+    Strip.blank.cache_clear()  # pyright: ignore
+
+
 def looks(screen: EmulatedScreen) -> list[list[tuple[object, ...]]]:
     """What can be seen of each cell: of a blank its ground, and what is drawn through it."""
     rows: list[list[tuple[object, ...]]] = []

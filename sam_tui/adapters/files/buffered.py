@@ -116,11 +116,9 @@ class BufferedFiles(LocalFiles):
         ``sent`` gets the step first. Raises ``ToolError`` where going on would lose what the person typed.
         """
         text = _text_of(step)
-        # A command could exchange a folder for a link while the editor writes.
-        if not isinstance(step, Put) or text is None or self._commands_run():
+        if not isinstance(step, Put) or text is None or not self._may_send(step):
             return False, ""
-        secret = self._secrets.named(step.where.real, inside=True)
-        if secret or not _as_planned(step) or not await self._is_as_read(step):
+        if not await self._is_as_read(step) or not self._may_send(step):
             return False, ""
         sent.append(step)
         refusal = await self._buffers.write(step.where.real, text)
@@ -137,6 +135,14 @@ class BufferedFiles(LocalFiles):
             await self._insist_taken(step, text, refusal)
         return False, _not_saved(printable(step.where.display_path), refusal)
 
+    def _may_send(self, step: Put) -> bool:
+        """Whether the editor can write a file now.
+
+        A command could exchange a folder for a link while it writes.
+        """
+        secret = self._secrets.named(step.where.real, inside=True)
+        return not secret and not self._commands_run() and _as_planned(step)
+
     async def _is_as_read(self, step: Put) -> bool:
         """Whether the editor still has the text that the edit was made from; False where it does not say.
 
@@ -144,7 +150,7 @@ class BufferedFiles(LocalFiles):
         """
         buffer = await self._buffers.fetch(step.where.real)
         before = b"" if step.before is None else step.before.data
-        if buffer and not _same(buffer, before.decode("utf-8", "replace")):
+        if buffer is not None and not _same(buffer, before.decode("utf-8", "replace")):
             raise ToolError(
                 f"{printable(step.where.display_path)} was changed in the editor meanwhile;"
                 " nothing was written.",

@@ -79,7 +79,9 @@ class Shield:
         self._worded: list[str] = []
         """The known values that contain blanks."""
         self._heads: dict[str, list[str]] = {}
-        """The known values by their first characters; made when it is needed."""
+        """The known values that can be cut, by their first characters; made when it is needed."""
+        self._returned: set[str] = set()
+        """Names of the secrets that were put back into a text: only of these can a part be left in one."""
         self._seen_values: dict[str, set[str]] = {}
         self._given: set[str] = set()
         self._shown: set[str] = set()
@@ -95,7 +97,9 @@ class Shield:
 
     def copy(self) -> "Shield":
         """A shield that masks the same, for another thread."""
-        return Shield(key=self._key, known=self._known)
+        other = Shield(key=self._key, known=self._known)
+        other._returned = set(self._returned)
+        return other
 
     def refresh(self) -> None:
         """Learn what the source has come to know."""
@@ -124,7 +128,7 @@ class Shield:
         text = self._replaced(text, assigned_secrets(text), counts)
         if len(self._known) != before:
             text = self._mask_known(text, counts)
-        if _CUT in text:
+        if self._returned and _CUT in text:
             text = self._mask_cut(text, counts)
         invisible = 0
         if not text.isascii():
@@ -155,8 +159,16 @@ class Shield:
             text = shown_again(text, self._shown)
         if "<secret:" not in text:
             return text
-        issued, values = self._given, self._values
-        return PLACEHOLDER.sub(lambda m: values[m[0]] if m[0] in issued else m[0], text)
+        return PLACEHOLDER.sub(self._value_behind, text)
+
+    def _value_behind(self, match: re.Match[str]) -> str:
+        if match[0] not in self._given:
+            return match[0]
+        name = match[0].split(":")[1]
+        if name not in self._returned:
+            self._returned.add(name)
+            self._heads = {}
+        return self._values[match[0]]
 
     def unmask_data(self, data: object) -> Any:
         """The same for every text in lists and objects, such as the arguments of a call."""
@@ -246,8 +258,8 @@ class Shield:
     def _beginning(self, text: str) -> tuple[int, str] | None:
         """Where the longest beginning of a known value starts that the text ends with, and the value."""
         if not self._heads:
-            for value in self._known:
-                if len(value) > _SHORTEST_CUT and not wordlike(value):
+            for value, placeholder in self._known.items():
+                if len(value) > _SHORTEST_CUT and placeholder.split(":")[1] in self._returned:
                     self._heads.setdefault(value[:_SHORTEST_CUT], []).append(value)
         for start in range(max(0, len(text) - _LONGEST_CUT), len(text) - _SHORTEST_CUT + 1):
             for value in self._heads.get(text[start : start + _SHORTEST_CUT], ()):

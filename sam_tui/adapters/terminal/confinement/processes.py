@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import secrets
 import signal
 import socket
@@ -101,9 +102,11 @@ class Tracking:
 
     def parent(self) -> "Parent | None":
         """A process that takes a command and all that it orphans; None where none can be had."""
-        if self._pool is None:
-            from sam_tui.adapters.terminal.processes.parented import ParentPool
+        if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+            return None  # a kernel that does not list children: it would know of none
+        from sam_tui.adapters.terminal.processes.parented import ParentPool
 
+        if self._pool is None:
             self._pool = ParentPool()
         parent = self._pool.free()
         if parent is not None:
@@ -113,8 +116,11 @@ class Tracking:
         for _ in range(2):
             try:
                 return self._pool.fork(self._started())
-            except (OSError, subprocess.SubprocessError):
+            except (ConnectionError, TimeoutError, subprocess.SubprocessError):
                 self._let_go()  # it died, or a command stopped it
+                self._pool = ParentPool()  # its parents end with it
+            except OSError:
+                break  # nothing can be forked now, and what runs goes on
         return None
 
     def _started(self) -> socket.socket:

@@ -140,6 +140,11 @@ class Sandbox:
                 self._prove()
         return self._confinement
 
+    @property
+    def supervises(self) -> bool:
+        """Whether a supervisor follows confined terminals; in strict mode, too."""
+        return self.confinement.kind != "none" and self._supervision is not None
+
     def _prove(self) -> None:
         """Run one command, and fall back to what is weaker where that does not work."""
         self._proven = True

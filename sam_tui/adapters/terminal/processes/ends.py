@@ -95,11 +95,20 @@ class ProcessEnd:
     def __init__(self, pid: int, ended: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = ended
-        self._handle = end_descriptor(pid)
-        self._loop.add_reader(self._handle, self._over)
+        self._handle, self._soon = -1, None
+        try:
+            self._handle = end_descriptor(pid)
+        except (
+            ProcessLookupError
+        ):  # reaped already: it killed its parent, and another one took over
+            self._soon = self._loop.call_soon(ended)
+        else:
+            self._loop.add_reader(self._handle, self._over)
 
     def close(self) -> None:
         """Stop watching."""
+        if self._soon is not None:
+            self._soon.cancel()
         if self._handle >= 0:
             self._loop.remove_reader(self._handle)
             os.close(self._handle)

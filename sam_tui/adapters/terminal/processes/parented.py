@@ -18,7 +18,6 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import STARTED
 _MOST_FREE = 1
 _PATIENCE = 5.0
 """Seconds in which a parent has to answer."""
-_SHORT = 0.5
 _KILLED = -signal.SIGKILL
 _SAY = b"{}"
 
@@ -84,7 +83,7 @@ class Parent:
     def closed(self) -> bool:
         """Whether it has ended, or is to end with all that is below it."""
         waits = self.control.fileno() >= 0 and (self.process is None or self.process.idle)
-        if waits and select.select([self.control], [], [], 0)[0]:
+        if waits and _readable(self.control):
             self.control.close()  # it says nothing while it waits
         return self.control.fileno() < 0
 
@@ -161,11 +160,12 @@ class ParentedProcess:
         """The return code once it has ended; it stays unreaped."""
         self._hear()
         if self._code is None and not self._lives():
-            self._hear(_SHORT)
-            if self._code is None and self._attached:
+            if self._attached:
                 with suppress(OSError):
-                    os.kill(self.parent.identity[0], signal.SIGCONT)  # the command stopped it
-                self._hear(_PATIENCE)
+                    os.kill(
+                        self.parent.identity[0], signal.SIGCONT
+                    )  # the command may have stopped it
+            self._hear(_PATIENCE)
             if self._code is None:
                 self._code = _KILLED  # with its parent, which the command killed
         return self._code
@@ -183,8 +183,12 @@ class ParentedProcess:
         self._part()
 
     def _part(self) -> None:
-        """Let its parent end if enough others wait: once the run is over and its return code known."""
-        if self.released and self.returncode is not None and self.parent.pool.abounds:
+        """Let its parent end if enough others wait: once the run is over and its return code known.
+
+        Not one that has taken another command meanwhile.
+        """
+        done = self.released and self.returncode is not None
+        if done and self.parent.process is self and self.parent.pool.abounds:
             self.parent.control.close()
 
     @property
@@ -203,7 +207,7 @@ class ParentedProcess:
 
     def _hear(self, patience: float = 0.0) -> None:
         """Take in what the parent has said by now; wait for the first message."""
-        while self._attached and select.select([self.parent.control], [], [], patience)[0]:
+        while self._attached and _readable(self.parent.control, patience):
             patience = 0.0
             try:
                 message = _message(self.parent.control.recv(MESSAGE))
@@ -212,6 +216,13 @@ class ParentedProcess:
                 return
             self._code = message.get("code", self._code)
             self._idle = bool(message.get("idle"))
+
+
+def _readable(control: socket.socket, seconds: float = 0.0) -> bool:
+    """Whether something comes within that time; for descriptors of any number."""
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    return bool(poll.poll(1000 * seconds))
 
 
 def _answer(control: socket.socket) -> dict[str, Any]:

@@ -18,7 +18,11 @@ class ParentedShell:
         require_folder(launch.cwd)
         self.group = ControlGroup.create(launch.processes) if launch.processes else None
         """What counts its processes."""
-        self.fd, terminal = os.openpty()
+        try:
+            self.fd, terminal = os.openpty()
+        except OSError as error:
+            self._end_group()
+            raise _failure(error) from error
         self.resize(launch.columns, launch.rows)
         group = "" if self.group is None else self.group.path
         program = ParentedProgram(
@@ -35,7 +39,7 @@ class ParentedShell:
             os.close(self.fd)
             self._end_group()
             parent.control.close()
-            raise ToolError(f"The shell could not be started: {error.strerror or error}") from error
+            raise _failure(error) from error
         finally:
             os.close(terminal)
         self.pid = self._process.pid
@@ -62,3 +66,7 @@ class ParentedShell:
         if self.group is not None:
             self.group.end()
             self.group.remove()
+
+
+def _failure(error: OSError) -> ToolError:
+    return ToolError(f"The shell could not be started: {error.strerror or error}")

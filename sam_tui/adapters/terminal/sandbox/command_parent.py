@@ -32,7 +32,7 @@ IGNORED = (
 """What a command sends to its parent does not end that."""
 MOST_DESCRIPTORS = 64
 """That come with one message."""
-_OWN = 900
+_OWN = min(900, os.sysconf("SC_OPEN_MAX") - 16)
 """Descriptors from here on are the parent's own; those below can be the command's."""
 _LAST_SECONDS = 10.0
 """In which parents have to end by themselves."""

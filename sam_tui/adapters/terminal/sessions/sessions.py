@@ -160,7 +160,7 @@ class PtyTerminals:
         return self._made(opened, ask)
 
     def _is_supervised(self, spec: SessionSpec) -> bool:
-        return spec.confined and self._sandbox.confinement.kind == "live"
+        return spec.confined and self._sandbox.supervises
 
     def _spawn(self, spec: SessionSpec, launch: PtyLaunch) -> Child | ParentedShell:
         """Start a shell; below a parent of its own if it is an agent's and no supervisor follows it."""
