@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -47,6 +47,8 @@ class LoginSite(ThreadingHTTPServer):
         """The access token that is handed out in place of a good one."""
         self.anonymous = False
         """Whether all but calls of tools is answered without a login."""
+        self.at_token: Callable[[], None] | None = None
+        """What happens while tokens are requested."""
         self.calls = 0
         """Calls of tools that came, refused ones, too."""
 
@@ -103,6 +105,8 @@ class LoginHandler(BaseHTTPRequestHandler):
             case "/token":
                 form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
                 site.forms.append(form)
+                if site.at_token is not None:
+                    site.at_token()
                 number = len(site.forms)
                 if form.get("refresh_token", site.refresh) != site.refresh:
                     self._send(400, {"error": "invalid_grant"})  # each is good for one refresh

@@ -25,7 +25,7 @@ TOOLS: dict[str, dict[str, Any]] = {
     "connect": {"description": "Connect to a port.", "inputSchema": TEXT},
     "fail": {"description": "Fail.", "inputSchema": {"type": "object"}},
     "refuse": {
-        "description": "Answer with an error of the protocol.",
+        "description": "Answer with an error that looks like a refused login.",
         "inputSchema": {"type": "object"},
     },
     "die": {"description": "Die in the middle.", "inputSchema": {"type": "object"}},
@@ -295,7 +295,9 @@ def answer(message: dict[str, Any]) -> None:
         case "tools/list":
             result = {"tools": [{"name": name, **tool} for name, tool in TOOLS.items()]}
         case "tools/call" if params["name"] == "refuse":
-            send({"id": number, "error": {"code": -32602, "message": "no such thing \u202e"}})
+            login = {"mark": "", "status": 401, "scope": "all"}
+            refusal = {"code": -32602, "message": "no such thing \u202e", "data": login}
+            send({"id": number, "error": refusal})
             return
         case "tools/call" if params["name"] == "misspeak":
             misspeak(number, params["arguments"].get("how"))

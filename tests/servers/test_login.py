@@ -4,15 +4,19 @@ import asyncio
 import json
 import stat
 import sys
+import time
 import urllib.request
 from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from mcp.client.auth import oauth2
 
 from sam_tui.adapters.mcp_client import http_transport
+from sam_tui.adapters.mcp_client.logins import login as login_module
 from sam_tui.core.errors import ToolError
 from tests.cli.test_keys_kept import Ring, RingError
 from tests.servers.conftest import House, Open
@@ -75,7 +79,7 @@ async def test_a_login_given_up_leaves_no_registration_and_no_file(
 
 @pytest.mark.requirement("servers:login")
 async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgotten(
-    house: House, site: LoginSite
+    house: House, site: LoginSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house.user(web={"url": site.url})
     async with house.open() as sam:
@@ -108,6 +112,15 @@ async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgot
         assert await tools(sam) == [ECHO]
     assert site.forms[-1]["grant_type"] == "refresh_token"
     assert site.forms[-1]["refresh_token"].startswith("refresh-token-1")
+
+    async with house.open() as sam:  # the token ends while the session goes on
+        assert await tools(sam) == [ECHO]
+        site.valid, refreshed = set(), len(site.forms)
+        with monkeypatch.context() as later:
+            for module in (login_module, oauth2):
+                later.setattr(module, "time", SimpleNamespace(time=lambda: time.time() + 3545))
+            assert (await sam.call(ECHO, word="hi")).finished.ok
+        assert [form["grant_type"] for form in site.forms[refreshed:]] == ["refresh_token"]
 
     site.valid = set()  # withdrawn: nothing but a person helps
     async with house.open() as sam:

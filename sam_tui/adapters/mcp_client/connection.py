@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.adapters.mcp_client.connection_context import (
     Caller,
+    Refusal,
     ServerSurroundings,
     load_lifetime,
     program_request,
@@ -70,7 +72,7 @@ class Connection:
         """Whether its tools are known: from now, or from the last time."""
         if recalled is not None:
             self.fitted = fitted(settings.name, recalled)
-        self._logins = CallLogins(settings.name, self.log_in, self._ask)
+        self._logins = CallLogins(settings.name, self.log_in)
         self._login_required: LoginRequired | None = None
         self._approved = around.remembered.approved(settings) if self.usable else {}
 
@@ -184,10 +186,13 @@ class Connection:
         try:
             try:
                 return await self._called(tool, judged, arguments, context)
-            except LoginRequired as required:
-                await self._logins.obtain(required, logins)
+            except LoginRequired as refused:
+                ask = partial(self._around.ask, caller)
+                await self._logins.obtain(required := refused, logins, ask)
                 self._stale = True  # it may offer more now
-            return await self._called(tool, judged, arguments, context)
+            result = await self._called(tool, judged, arguments, context)
+            self._logins.settle(required)
+            return result
         finally:
             self._calls.remove(caller)
 
@@ -209,9 +214,10 @@ class Connection:
                 "server again.",
             ) from None
 
-    async def log_in(self, browse: Browse) -> None:
-        """Have the person log in over a separate connection. Raises ``ToolError``."""
-        logins = replace(self._around.logins, browse=browse)
+    async def log_in(self, browse: Browse, refusal: Refusal | None = None) -> None:
+        """Have the person log in over a separate connection, as ``refusal`` or the stored one requires.
+        Raises ``ToolError``."""
+        logins = replace(self._around.logins, browse=browse, refusal=refusal)
         asking = Connection(self.settings, replace(self._around, logins=logins))
         try:
             asking.begin()
@@ -238,6 +244,7 @@ class Connection:
         await self.refresh()
         now = self._digest(tool)
         before = self._approved.get(tool, judged or now)
+        before = judged if judged.startswith(f"{before}.") else before
         if before not in (now, now.partition(".")[0]):  # older files have no hints
             host, decision = context.permit.host, None
             name = plain(tool, 64)
@@ -346,12 +353,7 @@ class Connection:
             lambda: self._log,
         )
         self._life = life = module.Life(
-            self.settings,
-            self._around,
-            handlers,
-            self._over,
-            program,
-            mode=mode,
+            self.settings, self._around, handlers, self._over, program, mode=mode
         )
         self._error = await life.run(self._came)
         self._login_required = life.login_required

@@ -4,11 +4,11 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, RememberedTools, without_secrets
@@ -87,17 +87,27 @@ class LoginTexts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """The answer to a request that requires a login: its HTTP status, and its ``WWW-Authenticate``."""
+
+    status: int
+    header: str
+
+
+@dataclass(frozen=True, slots=True)
 class Logins:
     """Logins at servers, each in a file of a private folder.
 
     ``browse`` opens a page for the person; None where nobody may log in now. ``learn`` is told every
-    token, so that none is shown; ``texts`` keeps one text for each file.
+    token, so that none is shown; ``texts`` keeps one text for each file. ``refusal`` is what the login
+    answers; None: the stored one.
     """
 
     folder: str
     browse: Callable[[str], None] | None
     learn: Callable[[Mapping[str, str]], None]
     texts: LoginTexts
+    refusal: Refusal | None = None
 
     def path(self, settings: ServerSettings) -> str:
         """The file of the login at a server."""
@@ -137,7 +147,7 @@ class ServerSurroundings:
     programs: Callable[[], PipedPrograms]
     url_guard: Callable[[ServerSettings], UrlGuard]
     admit: Callable[[ServerSettings, Callers], Awaitable[ServerTerms]]
-    ask: Callable[[Caller, Question], Awaitable[str | None]]
+    ask: Callable[[Caller, Question], Coroutine[Any, Any, str | None]]
     sample: Callable[[ConversationId, CallId, SamplingRequest], Awaitable[Sampled]] | None
     believes: Callable[[ServerSettings], bool]
     confines: Callable[[], bool]

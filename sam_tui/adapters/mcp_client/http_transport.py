@@ -115,7 +115,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         self, request: httpx2.Request, response: httpx2.Response, challenge: Challenge
     ) -> httpx2.Response:
         """The answer to a request that requires a login, with an error by which its caller knows that."""
-        data = {"mark": self.mark, "status": challenge.status, "scope": challenge.scope}
+        data = {"mark": self.mark, "scope": challenge.scope, **challenge.model_dump()}
         error = {"code": _LOGIN_REQUIRED, "message": self.fault, "data": data}
         headers = [
             (name, value)

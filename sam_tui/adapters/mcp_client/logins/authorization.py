@@ -4,13 +4,18 @@ browser returns to."""
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError, TokenStorage
 from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+)
 from pydantic import AnyUrl, BaseModel
 
 from sam_tui.adapters.mcp_client.settings import OAuthSettings
@@ -29,6 +34,11 @@ class Challenge(BaseModel):
 
     status: int
     header: str = ""
+
+    @property
+    def wider(self) -> bool:
+        """Whether it requires more scopes than a login has."""
+        return self.status == _FORBIDDEN
 
     @property
     def response(self) -> httpx2.Response:
@@ -55,7 +65,26 @@ def challenge_of(response: httpx2.Response) -> Challenge | None:
     return Challenge(status=_FORBIDDEN, header=header) if insufficient else None
 
 
-class WiderLogin(OAuthClientProvider):
+class IssuedTokens(TokenStorage, Protocol):
+    """Tokens with the metadata of the server that issued them; None where it may get nothing."""
+
+    @property
+    def server(self) -> OAuthMetadata | None: ...
+
+
+class BoundLogin(OAuthClientProvider):
+    """Shows a refresh token only to the server that issued it, whatever a flow discovered since."""
+
+    issued: IssuedTokens
+
+    async def _refresh_token(self) -> httpx2.Request:
+        if self.issued.server is None:  # the SDK would guess an address
+            raise OAuthTokenError("No server is known that issued its refresh token")
+        self.context.oauth_metadata = self.issued.server
+        return await super()._refresh_token()
+
+
+class WiderLogin(BoundLogin):
     """A login by a person, who agrees anew if a call was refused with ``challenge``: more scopes join
     those of the stored login."""
 

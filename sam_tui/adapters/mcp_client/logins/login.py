@@ -21,6 +21,7 @@ from mcp.client.auth.extensions.client_credentials import (
     SignedJWTParameters,
 )
 from mcp.client.auth.oauth2 import OAuthContext
+from mcp.client.auth.utils import credentials_match_issuer
 from mcp.shared.auth import (
     OAuthClientInformationFull,
     OAuthClientMetadata,
@@ -33,6 +34,7 @@ from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts, c
 from sam_tui.adapters.mcp_client.logins.authorization import (
     LONGEST_CHALLENGE,
     PATH,
+    BoundLogin,
     Callback,
     Challenge,
     WiderLogin,
@@ -93,6 +95,7 @@ class LoginFile:
 
     def __init__(self, settings: ServerSettings, logins: Logins) -> None:
         self._server = settings.name
+        self._oauth = settings.oauth
         self._path = logins.path(settings)
         self._folder = logins.folder
         self._learn, self._texts = logins.learn, logins.texts
@@ -103,8 +106,22 @@ class LoginFile:
     def serve(self, provider: OAuthClientProvider) -> OAuthClientProvider:
         """Store the metadata of the authorization server that the provider discovers, for refreshes."""
         self._context = provider.context
-        self._context.oauth_metadata = self.login.server
+        self._context.oauth_metadata = self.server
+        if isinstance(provider, BoundLogin):
+            provider.issued = self
         return provider
+
+    @property
+    def server(self) -> OAuthMetadata | None:
+        """The server that issued the tokens; None where it may not get the client's secret: that of a
+        program without a person, or of a registration at another issuer."""
+        server, client = self.login.server, self.login.client
+        if server is None or client is None or self._oauth.grant == "client_credentials":
+            return None
+        known = credentials_match_issuer(
+            client, str(server.issuer), self._oauth.metadata_url or None
+        )
+        return server if known else None
 
     @property
     def changed(self) -> bool:
@@ -132,7 +149,8 @@ class LoginFile:
         before such a request."""
         if challenge != await self.challenge():
             text = challenge.model_dump_json()
-            await asyncio.to_thread(_write_private, challenge_path(self._path), text)
+            with suppress(OSError):  # the call is refused all the same
+                await asyncio.to_thread(_write_private, challenge_path(self._path), text)
 
     async def challenge(self) -> Challenge | None:
         """The stored challenge."""
@@ -141,8 +159,11 @@ class LoginFile:
             return Challenge.model_validate_json(text)
         return None
 
-    def drop_challenge(self) -> None:
-        """Delete the stored challenge: a login has answered it."""
+    async def drop_challenge(self, answered: Challenge | None) -> None:
+        """Delete the stored challenge if a login has ``answered`` it, or if any login does."""
+        stored_now = await self.challenge()
+        if stored_now is None or (stored_now.wider and stored_now != answered):
+            return
         with suppress(OSError):
             os.unlink(challenge_path(self._path))
 
@@ -162,7 +183,7 @@ class LoginFile:
         update: dict[str, Any] = {}
         if login.ends is not None and login.ends - _EARLY < time.time():
             update["access_token"] = ""
-        if login.server is None:  # nobody knows where it may be shown
+        if self.server is None:  # nobody knows where it may be shown
             update["refresh_token"] = None
         return login.tokens.model_copy(update=update)
 
@@ -177,6 +198,8 @@ class LoginFile:
             self.login.server = self._context.oauth_metadata
         self.login.ends = None if lasting is None else time.time() + lasting
         self._learn(self._secrets())
+        if self.server is None:
+            tokens.refresh_token = None
         await self._write()
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
@@ -203,13 +226,14 @@ class LoginFile:
         self._read_as = signature_of(self._path)
 
 
-class SharedLogin(OAuthClientProvider):
+class SharedLogin(BoundLogin):
     """A stored login that several processes use. One at a time refreshes it, as a refresh token may be
     valid only once; the others read the new tokens. Until a login is stored, requests have none."""
 
     def __init__(self, url: str, metadata: OAuthClientMetadata, file: LoginFile) -> None:
         super().__init__(url, metadata, file, file.demand_login, file.demand_login)
         self._file = file
+        self._refreshed: StoredLogin | None = None
 
     async def async_auth_flow(
         self, request: httpx2.Request
@@ -256,7 +280,25 @@ class SharedLogin(OAuthClientProvider):
     async def _take(self) -> None:
         await self._file.reread()
         self._file.require_readable()
-        self._initialized, self.context.token_expiry_time = False, None
+        self._initialized = False
+
+    async def _initialize(self) -> None:
+        await super()._initialize()
+        ends = self._file.login.ends
+        self.context.token_expiry_time = None if ends is None else ends - _EARLY
+
+    async def _refresh_token(self) -> httpx2.Request:
+        self._refreshed = self._file.login
+        return await super()._refresh_token()
+
+    async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
+        """Take new tokens, unless a login was stored meanwhile: it may be of another server."""
+        if self._file.changed:
+            await self._take()
+        if self._file.login is self._refreshed:
+            return await super()._handle_refresh_response(response)
+        await self._initialize()
+        return True
 
 
 class _Unsigned(httpx2.Auth):
@@ -282,10 +324,13 @@ async def authorized(
     elif (browse := logins.browse) is not None:
         async with callback(port_of(file.login.client)) as listening:
             provider = _by_a_person(settings, file, _Browser(listening, check_page, browse))
-            provider.challenge, before = await file.challenge(), file.login.tokens
+            answered, before = await file.challenge(), file.login.tokens
+            if (refusal := logins.refusal) is not None:
+                answered = Challenge(status=refusal.status, header=refusal.header)
+            provider.challenge = answered
             yield serve(provider)
             if file.login.tokens is not before:
-                file.drop_challenge()
+                await file.drop_challenge(answered)
     else:
         file.require_readable()
         yield serve(SharedLogin(settings.url, client_metadata(_NOWHERE), file))

@@ -6,19 +6,22 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
+from sam_tui.adapters.mcp_client.connection_context import Refusal
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiry import Question
 
 LOG_IN, NOT_NOW, GIVE_UP = "log in", "not now", "give up"
 _MOST_OFFERS = 3
-"""Refusals of one run of a server that the person is asked about."""
+"""Refusals of a server that the person is asked about and that no login settled."""
 _LONGEST_SCOPES = 300
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x5f\x61-\x7e]+")
 """A scope (RFC 6749, 3.3), but without backticks, which enclose it in questions."""
 
 Browse = Callable[[str], None]
 """Takes the address of a login page, in a thread."""
+Ask = Callable[[Question], Coroutine[Any, Any, str | None]]
+"""Puts a question to the person in the name of one call."""
 
 
 def login_words(server: str) -> str:
@@ -27,8 +30,10 @@ def login_words(server: str) -> str:
 
 
 def scopes_of(text: str) -> tuple[str, ...]:
-    """The scopes that a server names, as far as they can be shown."""
-    return tuple(dict.fromkeys(_SCOPE.findall(text[:_LONGEST_SCOPES])))
+    """The scopes that a server names, as far as they can be shown; “…” is for those that are too many."""
+    whole = text if len(text) <= _LONGEST_SCOPES else text[:_LONGEST_SCOPES].rpartition(" ")[0]
+    names = tuple(dict.fromkeys(_SCOPE.findall(whole)))
+    return names if whole == text else (*names, "…")
 
 
 class LoginRequired(ToolError):
@@ -41,7 +46,8 @@ class LoginRequired(ToolError):
     title = "The server requires a login"
 
     def __init__(self, server: str, refusal: dict[str, Any], *, fixed: str = "") -> None:
-        self.wider = refusal.get("status") == 403
+        self.refusal = Refusal(int(refusal["status"]), str(refusal["header"]))
+        self.wider = self.refusal.status == 403
         self.scopes = scopes_of(str(refusal.get("scope", "")))
         self.fixed = fixed if self.wider else ""
         named = f" ({' '.join(self.scopes)})" if self.scopes else ""
@@ -49,47 +55,60 @@ class LoginRequired(ToolError):
         change = f"change “scope” ({fixed}) of its entry, then " if self.fixed else ""
         super().__init__(f"The MCP server {server} requires {what}: {change}{login_words(server)}")
 
+    @property
+    def key(self) -> tuple[bool, tuple[str, ...]]:
+        """What makes two refusals the same."""
+        return self.wider, self.scopes
+
     @classmethod
     def of(cls, settings: ServerSettings, data: object, mark: str) -> "LoginRequired | None":
-        """What the data of an error says that the transport made with ``mark``. None for any other error,
-        and where no login of a person would be used."""
+        """What the data of an error says that the transport made with ``mark``, which a program has not.
+        None for any other error, and where no login of a person would be used."""
         refusal = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         signed = any(name.lower() == "authorization" for name in settings.headers)
-        if refusal.get("mark") != mark or signed or settings.oauth.grant != "authorization_code":
+        forged = not mark or refusal.get("mark") != mark
+        if forged or signed or settings.oauth.grant != "authorization_code":
             return None
         return cls(settings.name, refusal, fixed=settings.oauth.scope)
 
 
 class CallLogins:
-    """Has the person log in at one server while calls wait for that; each refusal is offered once."""
+    """Has the person log in at one server while calls wait for that; each refusal is offered once, and
+    again after a login that settled it."""
 
     def __init__(
         self,
         server: str,
-        log_in: Callable[[Browse], Awaitable[None]],
-        ask: Callable[[Question], Coroutine[Any, Any, str | None]],
+        log_in: Callable[[Browse, Refusal], Awaitable[None]],
     ) -> None:
         self._server = server
         self._log_in = log_in
-        self._ask = ask
         self._lock = asyncio.Lock()
         self._offered: set[tuple[bool, tuple[str, ...]]] = set()
         self.count = 0
         """How many logins were made in this way."""
 
-    async def obtain(self, required: LoginRequired, count: int) -> None:
+    async def obtain(self, required: LoginRequired, count: int, ask: Ask) -> None:
         """Return once there is a login later than ``count``. Raises ``ToolError`` if there is none."""
         async with self._lock:
             if self.count != count:
                 return  # made for another call, meanwhile
-            refusal = (required.wider, required.scopes)
+            refusal = required.key
             if required.fixed or refusal in self._offered or len(self._offered) >= _MOST_OFFERS:
                 raise required
             self._offered.add(refusal)
-            if await self._ask(self._question(required)) != LOG_IN:
-                raise required
-            await self._logged_in(required)
+            try:
+                if await ask(self._question(required)) != LOG_IN:
+                    raise required
+                await self._logged_in(required, ask)
+            except asyncio.CancelledError:
+                self.settle(required)  # unanswered: a call that waits here may ask
+                raise
             self.count += 1
+
+    def settle(self, required: LoginRequired) -> None:
+        """Have the refusal offered when it comes again: a login may end."""
+        self._offered.discard(required.key)
 
     def _question(self, required: LoginRequired) -> Question:
         scopes = " ".join(f"`{scope}`" for scope in required.scopes)
@@ -101,7 +120,7 @@ class CallLogins:
             (LOG_IN, NOT_NOW),
         )
 
-    async def _logged_in(self, required: LoginRequired) -> None:
+    async def _logged_in(self, required: LoginRequired, ask: Ask) -> None:
         """Log in, with each page shown until the next one or the end. Raises ``ToolError``."""
         pages: asyncio.Queue[str] = asyncio.Queue()
         loop = asyncio.get_running_loop()
@@ -110,8 +129,8 @@ class CallLogins:
             loop.call_soon_threadsafe(pages.put_nowait, page)
 
         async with asyncio.TaskGroup() as group:
-            login = group.create_task(_failure(self._log_in(browse)))
-            pages_open = group.create_task(self._show(pages))
+            login = group.create_task(_failure(self._log_in(browse, required.refusal)))
+            pages_open = group.create_task(self._show(pages, ask))
             await asyncio.wait((login, pages_open), return_when=asyncio.FIRST_COMPLETED)
             login.cancel()
             pages_open.cancel()
@@ -120,12 +139,12 @@ class CallLogins:
         if (failure := login.result()) is not None:
             raise failure
 
-    async def _show(self, pages: "asyncio.Queue[str]") -> None:
+    async def _show(self, pages: "asyncio.Queue[str]", ask: Ask) -> None:
         """Show the newest page until the person gives up."""
         page = await pages.get()
         while True:
             async with asyncio.TaskGroup() as group:
-                question = group.create_task(self._ask(self._page_question(page)))
+                question = group.create_task(ask(self._page_question(page)))
                 following = group.create_task(pages.get())
                 await asyncio.wait((question, following), return_when=asyncio.FIRST_COMPLETED)
                 question.cancel()
@@ -135,7 +154,7 @@ class CallLogins:
             page = following.result()
 
     def _page_question(self, page: str) -> Question:
-        scope = parse_qs(urlsplit(page).query).get("scope", [""])[0]
+        scope = " ".join(parse_qs(urlsplit(page).query).get("scope", ()))
         scopes = " ".join(f"`{name}`" for name in scopes_of(scope))
         words = f"The page asks for the scopes {scopes}. " if scopes else ""
         return Question(
