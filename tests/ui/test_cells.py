@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 from rich.segment import Segment
+from rich.style import Style
 from textual._compositor import CompositorUpdate, LayoutUpdate
 from textual.geometry import Region, Size
 from textual.strip import Strip
@@ -52,8 +53,16 @@ def painted_for_who_looks() -> None:
 
 
 @pytest.fixture(autouse=True)
-def blank_strips() -> None:
-    """Textual stores how it rendered a blank row, also for a later app that has other colours."""
+def colours_of_this_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual stores how it rendered a style or a blank row, also for an app with other colours."""
+    rendered: Any = Strip.render_style.__func__  # pyright: ignore
+
+    def render_style(cls: type[Strip], style: Any, text: str, color_system: Any) -> str:
+        if type(style) is Style:
+            style._ansi = None  # pyright: ignore
+        return str(rendered(cls, style, text, color_system))
+
+    monkeypatch.setattr(Strip, "render_style", classmethod(render_style))
     Strip.blank.cache_clear()  # pyright: ignore
 
 
