@@ -57,12 +57,15 @@ _before_tests = tempfile.mkdtemp(prefix="sam-tui-home-")
 _maker = os.getpid()  # workers that are forked share it
 os.environ["HOME"] = _before_tests  # for fixtures of a whole module; each test gets its own
 LONG = (
-    "terminal_soak/",
-    "terminal/test_typed_log.py",
-    "ui/test_at_rest.py",
-    "sandbox/test_early_kernels.py",
+    *("terminal_soak/", "architecture/test_workers.py", "terminal/test_typed_log.py"),
+    *("sandbox/test_early_kernels.py", "workflow/test_kill.py", "workflow/test_properties.py"),
 )
-"""Where tests take ten seconds and more: they begin a run, so that its end waits for none of them."""
+QUICK = (
+    *("engine/", "ironmanus/", "memory/", "reminders/", "sessions/"),
+    *("storage/", "todos/", "transcript/", "web/"),
+)
+"""Modules that begin a run because a test in them takes long, and those that end it: a worker has whole
+modules, and none shall be left with a long one when the others have nothing to do."""
 
 gc.disable()  # what is imported and collected stays: see pytest_collection_finish
 preloaded.install()
@@ -79,11 +82,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Shuffle modules, and the tests of each: what a module shares is still made once.
 
-    Unshuffled, what takes long comes first.
+    Unshuffled, what takes long comes first, and last what is quick.
     """
     seed = config.getoption("--shuffle")
     if seed is None:
-        items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(LONG))
+        items.sort(key=_turn)
         return
     modules: dict[Path, list[pytest.Item]] = {}
     for item in items:
@@ -94,6 +97,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for tests in order:
         chance.shuffle(tests)
     items[:] = [item for tests in order for item in tests]
+
+
+def _turn(item: pytest.Item) -> int:
+    place = item.nodeid.removeprefix("tests/")
+    return -1 if place.startswith(LONG) else place.startswith(QUICK)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -48,6 +48,7 @@ def preload() -> None:
         module = importlib.import_module(waiting.pop())
         below = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
         waiting += [found.name for found in below if not found.name.startswith(LATER)]
+    _forget()
     _recall()
     gc.collect()
     gc.freeze()
@@ -102,7 +103,7 @@ def serve_apart(path: list[str], streams: list[int]) -> None:
     """Fork what a worker's programs are forked of, which takes back what the tests changed in it.
 
     For a process that has imported both. ``path`` is where a program looks for modules, ``streams`` are
-    the worker's.
+    the worker's. What is touched here no longer lies in huge pages: little.
     """
     served = _branch()
     if served is None:
@@ -113,8 +114,6 @@ def serve_apart(path: list[str], streams: list[int]) -> None:
     sys.path[:] = path
     preloaded.uninstall()
     databases.uninstall()
-    _forget()
-    _recall()
     for number in signal.valid_signals():
         if signals.ignored(number):
             signal.signal(number, signal.SIG_IGN)
