@@ -129,7 +129,7 @@ class Server:
         return server
 
     def fork(self, streams: list[int], **wanted: Any) -> int:
-        """A new process; its id. It becomes a child of this one, if not nobody's: see ``_fork``.
+        """A new process; its id. It becomes a child of this one, if not nobody's: see ``program_server``.
 
         Raises ``ChildProcessError`` with what the process that is ready said, where it has ended.
         """
