@@ -18,6 +18,7 @@ VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
 STAMP = os.path.join(VENV, "sam-tui.stamp")
 CONSTRAINTS = os.path.join(ROOT, "constraints.txt")
+PACKAGES = ("sam_tui", "tools", "reminders")
 INPUTS = ("pyproject.toml", "constraints.txt", "scripts/bootstrap.py")
 
 OLDEST = (3, 11)
@@ -94,6 +95,8 @@ def build() -> None:
         install_with_pip(python)
     else:
         stop("uv could not set up .venv, and there is no Python to do it without uv.")
+    # Else the first start would, on one core; a folder that cannot be written to is no reason to stop.
+    attempt([VENV_PYTHON, "-I", "-m", "compileall", "-q", "-j", "0", *PACKAGES])
     with open(STAMP, "w", encoding="utf-8") as file:
         file.write(fingerprint())
     say("ready.")
