@@ -20,6 +20,7 @@ from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.events import TextStreamed, TurnFinished, TurnStarted
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.usage import Usage
+from sam_tui.ui.driver.cell_rows import pen_of_colour
 from sam_tui.ui.driver.cells import DrawnCells
 from sam_tui.ui.driver.clusters import settled
 from tests.fakes.counting import counted_calls
@@ -184,6 +185,8 @@ def test_rows_beside_the_same_text_are_drawn_without_each_being_compared_with_ea
         assert isinstance(written, CompositorUpdate)
         assert f"\x1b[{ROWS};" in written.render_segments(console)
 
+    for look in range(5000):  # more than are remembered
+        pen_of_colour(look >> 8, look & 255, 0)
     draw(100_000)
     with counted_calls() as calls:
         draw(200_000)

@@ -79,12 +79,12 @@ def _codes(pen: Pen) -> list[str]:
     return pen.attributes.split(";") if pen.attributes else []
 
 
+PLAIN = Pen("", "", "")
+
+
 @lru_cache(maxsize=_PENS)
 def _pen(attributes: str, colour: str, ground: str) -> Pen:
-    return Pen(attributes, colour, ground)
-
-
-PLAIN = _pen("", "", "")
+    return Pen(attributes, colour, ground) if attributes or colour or ground else PLAIN
 
 
 @lru_cache(maxsize=_PENS)
