@@ -90,7 +90,7 @@ async def test_cancelling_ends_the_whole_group_before_it_returns(
     task = asyncio.get_running_loop().create_task(
         run(command, confined=confined, heard=heard.put_nowait)
     )
-    pids = [int(word) for word in (await asyncio.wait_for(heard.get(), 20)).split()]
+    pids = [int(word) for word in (await asyncio.wait_for(heard.get(), 90)).split()]
     assert all(map(lives, pids))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -108,7 +108,7 @@ async def test_a_second_cancellation_kills_at_once_and_still_leaves_nobody(
     task = loop.create_task(
         run("trap '' TERM; echo $$; while :; do sleep 100; done", heard=heard.put_nowait)
     )
-    pid = int(await asyncio.wait_for(heard.get(), 20))
+    pid = int(await asyncio.wait_for(heard.get(), 90))
     task.cancel()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
