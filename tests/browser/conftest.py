@@ -23,7 +23,7 @@ import pytest
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 
-SECONDS = 30
+SECONDS = 90
 """For a program to start and draw on a machine with other work."""
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 SEES_PROGRAMS = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
