@@ -160,8 +160,10 @@ BEGUN_ANEW = """
     async def main():
         box, leaders = Sandbox(), list[int]()
         box.warm()
-        with open("/proc/sys/kernel/pid_max") as greatest, open("/proc/sys/kernel/ns_last_pid", "w") as last:
-            last.write(str(int(greatest.read()) - 60))
+        with open("/proc/sys/kernel/pid_max") as file:
+            greatest = int(file.read())
+        with open("/proc/sys/kernel/ns_last_pid", "w") as last:
+            last.write(str(greatest - 60))
         request = CommandRequest(
             "for n in $(seq 80); do /bin/true; done; setsid -f sleep 600",
             sys.argv[1], True, (sys.argv[1],), 60, lambda _: None, on_start=leaders.append)
