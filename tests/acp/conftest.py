@@ -76,8 +76,11 @@ class Editor:
                 return message
 
     def fault(self) -> int:
-        """The code of the next answer, which has to be an error."""
-        while "method" in (message := self.next()):
+        """The code of the next error that is for no request of this editor's: it has the id 1, or none.
+
+        What earlier requests still get is passed over.
+        """
+        while "error" not in (message := self.next()) or message["id"] not in (None, 1):
             pass
         return message["error"]["code"]
 

@@ -23,7 +23,7 @@ import pytest
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 
-SECONDS = 30
+SECONDS = 90
 """For a program to start and draw on a machine with other work."""
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 SEES_PROGRAMS = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -249,9 +249,10 @@ async def opened(
             assert line, "the browser ended"
             port = re.search(rb"ws://127\.0\.0\.1:(\d+)/", line)
         async with aiohttp.ClientSession() as session:
-            base = f"http://127.0.0.1:{int(port[1])}"
-            async with session.get(f"{base}/json/list") as answer:
-                pages = [page for page in await answer.json() if page["type"] == "page"]
+            base, pages = f"http://127.0.0.1:{int(port[1])}", list[dict[str, Any]]()
+            while not pages:  # the browser can be reached before it has made its first one
+                async with session.get(f"{base}/json/list") as answer:
+                    pages = [page for page in await answer.json() if page["type"] == "page"]
             async with session.ws_connect(
                 pages[0]["webSocketDebuggerUrl"], max_msg_size=0
             ) as socket:

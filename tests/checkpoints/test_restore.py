@@ -197,8 +197,7 @@ async def test_the_store_is_bounded_and_what_is_too_large_is_named(kept: Any):
 
 _ENDLESS = """#!/bin/sh
 PATH={path}
-echo "$*" >> {log}
-case "$*" in *--ignored*) [ ! -e {log}.unread ] || exit 1;; esac
+case "$*" in *--ignored*) [ ! -e {unread} ] || exit 1;; esac
 case "$*" in *--deleted*) grep -q kept {excluded} || exec sleep 1000;; esac
 exec {git} "$@"
 """
@@ -209,17 +208,24 @@ exec {git} "$@"
 async def test_a_huge_folder_is_refused_soon_and_then_at_once_and_ignored_parts_of_it_do_not_count(
     kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("sam_tui.adapters.checkpoints.git._SLOW", 0.1)
+    monkeypatch.setattr(git, "_SLOW", 0.1)
     kept.limits = CheckpointLimits(sizes=SizeLimits(files=40, ignored_files=20))
     for number in range(60):
         kept.write(f"kept/{number}", "x")
-    git, log = tmp_path / "bin/git", tmp_path / "log"
-    git.parent.mkdir()
+    asked, run = list[tuple[str, ...]](), git.GitStore.run
+
+    def noted(store: git.GitStore, *arguments: str, **more: Any) -> bytes:
+        asked.append(arguments)  # here: a busy machine ends a slow program before it begins
+        return run(store, *arguments, **more)
+
+    monkeypatch.setattr(git.GitStore, "run", noted)
+    program, unread = tmp_path / "bin/git", tmp_path / "unread"
+    program.parent.mkdir()
     store = hashlib.sha256(os.fsencode(kept.root)).hexdigest()[:24]
     real, path = shutil.which("git"), os.environ["PATH"]
     excluded = kept.data / "checkpoints" / store / "excluded"
-    git.write_text(_ENDLESS.format(log=log, excluded=excluded, git=real, path=path))
-    git.chmod(0o755)
+    program.write_text(_ENDLESS.format(unread=unread, excluded=excluded, git=real, path=path))
+    program.chmod(0o755)
 
     async def change() -> int:
         async with kept.calling() as number:
@@ -228,26 +234,26 @@ async def test_a_huge_folder_is_refused_soon_and_then_at_once_and_ignored_parts_
 
     for _ in range(3):
         kept.checkpoints.close()
-        kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
+        kept.checkpoints = kept.opened(search_path=f"{program.parent}:{path}")
         for _ in range(3):
             with pytest.raises(CheckpointError, match="over 40 files"):
                 await change()
-    assert len(log.read_text().splitlines()) == 3, "each program looked once"
+    assert len(asked) == 3, "each program looked once"
     with pytest.raises(CheckpointError, match="over 40 files"):
         await kept.checkpoints.span((), ())
-    assert len(log.read_text().splitlines()) == 4, "a person who asks has it looked at again"
+    assert len(asked) == 4, "a person who asks has it looked at again"
 
     kept.write(".gitignore", "/kept/\n")
-    kept.write("../log.unread", "")
+    unread.touch()
     kept.checkpoints.close()
-    kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
+    kept.checkpoints = kept.opened(search_path=f"{program.parent}:{path}")
     with pytest.raises(CheckpointError, match="over 40 files"):
         await change()
-    looks = [line for line in log.read_text().splitlines()[4:] if "--deleted" in line]
+    looks = [arguments for arguments in asked[4:] if "--deleted" in arguments]
     assert len(looks) == 1, "where git does not say what is ignored, it does not look again"
-    os.unlink(f"{log}.unread")
+    unread.unlink()
     kept.checkpoints.close()
-    kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
+    kept.checkpoints = kept.opened(search_path=f"{program.parent}:{path}")
     await change()
     plan = await kept.back(await change())
     assert [change.path for change in plan.changes] == ["a"]

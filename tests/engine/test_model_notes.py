@@ -181,7 +181,7 @@ async def test_a_planned_compaction_is_looked_at_done_and_undone(kit: Kit) -> No
         await planner.plan(model, WhatLeaves("from", 9))
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 @pytest.mark.requirement("memory:compact-killed")
 def test_a_kill_at_any_write_of_a_compaction_or_its_undo_leaves_all_or_nothing(
     tmp_path: Path,

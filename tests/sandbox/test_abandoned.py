@@ -151,6 +151,43 @@ def test_a_process_that_has_the_number_of_an_ended_command_is_none_of_it() -> No
     assert done.stdout.split() == ["True", "True", "True"], done.stderr
 
 
+BEGUN_ANEW = """
+    import asyncio, sys
+    from sam_tui.adapters.terminal.commands.shell import ShellCommands
+    from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+    from sam_tui.core.ports.processes.terminals import CommandRequest
+
+    async def main():
+        box, leaders = Sandbox(), list[int]()
+        box.warm()
+        with open("/proc/sys/kernel/pid_max") as file:
+            greatest = int(file.read())
+        with open("/proc/sys/kernel/ns_last_pid", "w") as last:
+            last.write(str(greatest - 60))
+        request = CommandRequest(
+            "for n in $(seq 80); do /bin/true; done; setsid -f sleep 600",
+            sys.argv[1], True, (sys.argv[1],), 60, lambda _: None, on_start=leaders.append)
+        result = await ShellCommands(box).run(request)
+        left = [] if result.left is None else [process.pid for process in result.left.processes()]
+        print(len(left), [pid < 2000 < leaders[0] for pid in left])
+        box.close()
+
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.confined("live")
+@pytest.mark.requirement("sandbox:abandoned")
+@pytest.mark.skipif(os.geteuid() != 0, reason="numbers processes itself")
+def test_what_a_command_leaves_is_known_where_its_number_is_less_than_the_commands(
+    workspace: Path,
+) -> None:
+    apart = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    program = [*apart, sys.executable, "-P", "-c", textwrap.dedent(BEGUN_ANEW), str(workspace)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "1 [True]\n", done.stderr
+
+
 KILLED_EARLY = """
     import os, signal, sys
     from sam_tui.adapters.terminal.confinement.run import Wanted

@@ -36,7 +36,7 @@ ATTACKS = {
     "folder descriptor": "exec 4< {o}; echo x > /proc/self/fd/4/victim",
     "tee": "echo x | tee {o}/victim",
     "here-document": "cat > {o}/victim <<< x",
-    "process substitution": "echo x | tee >(cat > {o}/victim) > /dev/null; sleep 0.2",
+    "process substitution": "tee >(cat > {o}/victim) <<< x > /dev/null; wait $!",
     # the tools of every day
     "rm": "rm -f {o}/victim",
     "rm -r": "rm -rf {o}/folder",
@@ -117,7 +117,7 @@ ATTACKS = {
     "background": "(echo x > {o}/victim) & wait",
     "nohup": "nohup sh -c 'echo x > {o}/victim' > /dev/null 2>&1",
     "setsid": "setsid -w sh -c 'echo x > {o}/victim'",
-    "double fork": "( ( echo x > {o}/victim ) & ) ; sleep 0.2",
+    "double fork": "( ( echo x > {o}/victim ) & ) | cat",
     "coproc": "coproc {{ echo x > {o}/victim; }}; wait",
     "trap": "trap 'echo x > {o}/victim' EXIT",
     "timeout": "timeout 5 sh -c 'echo x > {o}/victim'",
@@ -129,7 +129,8 @@ ATTACKS = {
     "exported function": "ls() {{ echo x > {o}/victim; }}; export -f ls; bash -c ls",
     "/proc/self/root": "echo x > /proc/self/root{o}/victim",
     "/proc/self/cwd": "cd {o}; echo x > /proc/self/cwd/victim",
-    "/proc of a child": "(cd {o}; exec sleep 5) & sleep 0.2; echo x > /proc/$!/cwd/victim; kill $!",
+    "/proc of a child": "mkfifo f; (cd {o}; exec sleep 5 > $OLDPWD/f) & : < f;"
+    " echo x > /proc/$!/cwd/victim; kill $!",
     "reopened descriptor": "exec 5< {o}/victim; echo x > /proc/self/fd/5",
     "/dev/fd": "exec 5< {o}/victim; echo x > /dev/fd/5",
     "script": "script -qc 'echo x > {o}/victim' /dev/null > /dev/null",

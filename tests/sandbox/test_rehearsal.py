@@ -134,7 +134,7 @@ async def test_a_rehearsed_command_changes_nothing_outside(
     )
     assert portrait(outside) == before
     assert done.result.exit_code != 0
-    done = await rehearse("mktemp; (sleep 2; echo late > late) & echo $!")
+    done = await rehearse("mktemp; (sleep 60; echo late > late) & echo $!")
     assert done.changes == ()
     assert done.result.exit_code == 0
 

@@ -34,7 +34,7 @@ def site() -> Generator[LoginSite]:
 
 def follow(page: str) -> None:
     """A person who agrees."""
-    with urllib.request.urlopen(page, timeout=20) as answer:
+    with urllib.request.urlopen(page, timeout=90) as answer:
         answer.read()
 
 

@@ -39,7 +39,7 @@ async def test_a_session_is_recorded_and_played_to_the_same_screen(
     path = workspace / "demo.cast"
     stop = session.record(str(path))
     session.write(b"printf '\\033[31mr\xc3\xa9d\\033[m\\n'\r")
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     session.resize(50, 6)
     session.write(b"stty size; echo do''ne\r")
     await until(session, "done\r\nready> ")
@@ -66,14 +66,14 @@ async def test_a_recording_begins_with_the_screen_as_it_is(
     terminals: PtyTerminals, workspace: Path, until: Until, plain_shell: None, program: str
 ) -> None:
     session, _ = await terminals.open(SessionSpec(None, str(workspace), 60, 8))
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     drawing = f"{program}\\33[2J\\33[3;5H\\33[1;31;44mred\\33[38;2;1;2;3mt\U0001f642e\u0301"
     session.write(f"clear; printf '{drawing}'; read x; printf '\\33[m later'; read x\r".encode())
     await until(session, "e\u0301")
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     stop = session.record(str(workspace / "two.cast"))
     session.write(b"\r")
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     stop()
     screen = EmulatedScreen(60, 8)
     recording = Recording(str(workspace / "two.cast"))
@@ -88,17 +88,17 @@ async def test_typing_is_recorded_on_request_and_never_while_it_is_hidden(
     terminals: PtyTerminals, workspace: Path, until: Until, plain_shell: None
 ) -> None:
     session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     path = workspace / "typed.cast"
     stop = session.record(str(path), typed=True)
     session.write(b"cat\r")
-    assert (await session.activity.settled(within=20)).name == "waiting"
+    assert (await session.activity.settled(within=90)).name == "waiting"
     session.write(b"seen\r\x04")
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     session.write(b"read -s -p 'Password: ' p\r")
-    assert (await session.activity.settled(within=20)).secret
+    assert (await session.activity.settled(within=90)).secret
     session.write(b"hunter2\r")
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     stop()
     assert joined(path, "i") == "cat\rseen\r\x04read -s -p 'Password: ' p\r"
     assert "hunter2" not in path.read_text()
@@ -119,7 +119,7 @@ async def test_a_recording_ends_with_its_session(
     session.record(str(workspace / "b.cast"))
     assert descriptors() == before + 1
     session.write(b"echo last words; exit\r")
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     await terminals.close(session.id)
     assert "last words" in joined(workspace / "b.cast", "o")
     assert "last words" not in joined(workspace / "a.cast", "o")

@@ -116,17 +116,17 @@ async def test_a_command_is_sent_to_the_background_and_brought_back_by_either_ha
     await until(session, "ready>")
     session.write(b"cat\r")
     await until(session, "cat\r\n")
-    assert (await session.activity.settled(within=20)).name == "waiting"
+    assert (await session.activity.settled(within=90)).name == "waiting"
     session.write(b"\x1a")
     await until(session, "Stopped")
-    assert (await session.activity.settled(within=20)).name == "finished"
+    assert (await session.activity.settled(within=90)).name == "finished"
     session.write(b"fg\r")
     await until(session, "fg\r\ncat\r\n")
-    assert (await session.activity.settled(within=20)).name == "waiting"
+    assert (await session.activity.settled(within=90)).name == "waiting"
     session.type(b"\x1a")
-    assert (await session.activity.settled(within=20)).name == "finished"
+    assert (await session.activity.settled(within=90)).name == "finished"
     session.turns.pass_to("agent")
     session.write(b"fg >/dev/null\r")
     await until(session, "fg >/dev/null\r\n")
-    assert (await session.activity.settled(within=20)).name == "waiting"
+    assert (await session.activity.settled(within=90)).name == "waiting"
     assert (await session.activity.end_command()).name == "finished"

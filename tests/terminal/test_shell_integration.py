@@ -17,7 +17,7 @@ Until = Callable[[TerminalSession, str], Awaitable[str]]
 Open = Callable[[str], Awaitable[TerminalSession]]
 
 ONE = ConversationId("one")
-PATIENCE = 20.0
+PATIENCE = 90.0
 NEEDS_PROC = pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell")
 
 pytestmark = pytest.mark.usefixtures("plain_shell")

@@ -51,7 +51,7 @@ async def kept_session(holders: Holders, sandbox: Sandbox, workspace: Path) -> T
     async with asyncio.timeout(90):
         while "earlier\r\n" not in session.output(0).text:
             await session.activity.quiet(silence=0.05, within=1)
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     await terminals.close_all()
     return session
 
@@ -136,7 +136,7 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     assert session.turns.redacted(f"$ {typed}") == f"$ {PLACEHOLDER}"
     session.write(b"echo by-ag''ent\r")
     await until(session, "by-agent\r\n")
-    await session.activity.settled(within=20)
+    await session.activity.settled(within=90)
     assert [record.command for record in session.commands[-2:]] == [
         "echo ear''lier",
         "echo by-ag''ent",

@@ -51,7 +51,7 @@ def reading(session: str, chance: random.Random) -> list[Call]:
     return [Call(c.name, c.arguments, id=f"c{chance.random()}") for c in calls]
 
 
-@pytest.mark.timeout(60 * max(1, ROUNDS // 2))
+@pytest.mark.timeout(240 * max(1, ROUNDS // 2))
 @pytest.mark.requirement("terminal:holder-requests")
 @pytest.mark.parametrize("keys", ["emacs", "vi"])
 @pytest.mark.parametrize("shell", SHELLS)

@@ -19,7 +19,7 @@ from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Stage, app_over, build_stage, driven
 from tests.ui.test_chat import says
 
-SECONDS = 30
+SECONDS = 90
 UP, ENTER = b"\x1b[A", b"\r"
 
 

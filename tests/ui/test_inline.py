@@ -16,7 +16,7 @@ import pytest
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from tests.fakes.terminals import start_at
 
-SECONDS = 30.0
+SECONDS = 90.0
 COLUMNS, ROWS = 90, 24
 CALL: dict[str, Any] = {
     "name": "file_operations",

@@ -19,7 +19,7 @@ from tests.ui.test_inquiries import panel, shown, words
 
 def follow(page: str) -> None:
     """A person who agrees."""
-    with urllib.request.urlopen(page, timeout=20) as answer:
+    with urllib.request.urlopen(page, timeout=90) as answer:
         answer.read()
 
 

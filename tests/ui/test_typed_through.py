@@ -16,7 +16,7 @@ import pytest
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from tests.fakes.programs import found, needs
 
-SECONDS = 45.0
+SECONDS = 90.0
 
 
 class RunningWorkbench:

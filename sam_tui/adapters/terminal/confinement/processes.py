@@ -21,6 +21,10 @@ from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_end
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
+from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import (
+    forks_of_the_system,
+    numbers_rise,
+)
 from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
@@ -188,6 +192,8 @@ class TrackedRun:
         self._process: ParentedProcess | None = None
         self._told: set[int] = set()
         self._leader = 0
+        self._forks = 0
+        """Of the system, when it began."""
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
         """Variables that the command must be started with."""
 
@@ -213,7 +219,7 @@ class TrackedRun:
 
     def started(self, pid: int) -> None:
         """Note the command's shell, which waits and has started nothing yet."""
-        self._leader = pid
+        self._leader, self._forks = pid, forks_of_the_system()
         self._tracking.open.add(self)
         self._tracking.exceeded(pid)  # of another that had this number
         if self._marked and not self._ends_whole:
@@ -255,6 +261,8 @@ class TrackedRun:
 
     def _later(self) -> ProcessTable:
         """What came after it and what its group and parent name: a system has hundreds of others."""
+        if not numbers_rise(self._leader, self._forks):
+            return ProcessTable()
         named = self._tracker.in_groups() | self._tracker.below_parents()
         return ProcessTable(after=self._leader, besides=named)
 

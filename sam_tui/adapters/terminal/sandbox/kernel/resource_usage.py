@@ -9,6 +9,9 @@ COUNT_SECONDS = 0.1
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _COUNTED_FOR = 50
 """So often at most a count is relied on while the system uses no more than it did."""
+_FORKS = re.compile(rb"^processes (\d+)$", re.MULTILINE)
+_SKIPPED = 2000
+"""Numbers that the kernel may pass over, as those in use."""
 _SYSTEM = re.compile(rb"^(AnonPages|Shmem|SwapTotal|SwapFree): +(\d+) kB$", re.MULTILINE)
 _SHARE = re.compile(rb"^(?:Pss_Anon|Pss_Shmem): +(\d+) kB$", re.MULTILINE)
 _SWAPPED = re.compile(rb"^SwapPss: +(\d+) kB$", re.MULTILINE)
@@ -50,6 +53,27 @@ def tasks_of_the_system() -> int:
         return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
     except (ValueError, IndexError):
         return 0
+
+
+def forks_of_the_system() -> int:
+    """How many processes and threads the system has started so far; 0 where it does not tell."""
+    match = _FORKS.search(_read("/proc/stat"))
+    return int(match[1]) if match else 0
+
+
+def numbers_rise(process: int, forks: int) -> bool:
+    """Whether all that began after a process have greater numbers than it.
+
+    The kernel gives them in turn, and begins with the lowest again after the greatest. ``forks`` is what
+    ``forks_of_the_system`` told when the process had begun.
+    """
+    try:
+        greatest = int(_read("/proc/sys/kernel/pid_max"))
+    except ValueError:
+        return False
+    # A start that fails uses up a number, too, and is not counted.
+    since = 2 * (forks_of_the_system() - forks) + _SKIPPED
+    return forks > 0 and process + since < greatest
 
 
 def memory_of(processes: Iterable[int], most: int) -> int:
