@@ -68,6 +68,7 @@ def test_results_are_masked_within_json_in_their_data_and_in_the_names_of_files(
         assert shown.display == (Diff(f"{token}.txt", f"+x {token}", 1, 0), Text(token))
         assert TOKEN not in whole
         assert PASSWORD not in whole
+        assert len(shown.data) == 2 and str(shown.data["password"]).startswith("<secret:password:")
         assert json.loads(shown.text)["output"].startswith("a\n<secret:")
         assert ("\n" in shown.text) is (indent is not None)
 

@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.cli.preload import prepare
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.bus import Subscription
-from sam_tui.core.errors import ConfigurationError, ConversationInUse
+from sam_tui.core.errors import ConfigurationError, ConversationInUse, StorageError
 from sam_tui.core.events import InquiryOpened, Noticed, Reminded, SubagentStarted
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry
@@ -47,6 +47,17 @@ async def test_where_no_turn_is_at_work_a_task_stays_at_the_host_of_the_model_as
     (asked,) = bench.person.approvals
     assert "would be sent the whole task; yours is at 127.0.0.1:9" in asked.why
     assert "its model is at 127.0.0.2:9" in asked.why
+
+
+@pytest.mark.requirement("framework:assembled", "sessions:read-only")
+async def test_a_program_that_is_to_write_does_not_start_where_nothing_can_be_written(
+    opened: Opened, tmp_path: Path
+) -> None:
+    await opened().runtime.close()
+    (tmp_path / "data/sam.db-shm").mkdir()  # as on a disk where SQLite can make no file
+    with pytest.raises(StorageError):
+        opened()
+    assert opened(reads=True).runtime.conversations.find(ConversationId("c")) is None
 
 
 @pytest.mark.requirement("framework:assembled")
