@@ -68,7 +68,7 @@ def test_results_are_masked_within_json_in_their_data_and_in_the_names_of_files(
         assert shown.display == (Diff(f"{token}.txt", f"+x {token}", 1, 0), Text(token))
         assert TOKEN not in whole
         assert PASSWORD not in whole
-        assert len(shown.data) == 2 and str(shown.data["password"]).startswith("<secret:password:")
+        assert str(shown.data["password"]).startswith("<secret:password:")
         assert json.loads(shown.text)["output"].startswith("a\n<secret:")
         assert ("\n" in shown.text) is (indent is not None)
 
@@ -80,7 +80,7 @@ def test_data_that_repeats_the_text_is_looked_at_once_and_never_read_unmasked() 
     shown = masked(result, shield)
     assert shield.texts == [result.text]
     assert TOKEN not in repr(shown) + json.dumps(dict(shown.data))
-    assert shown.data["complete"] is True
+    assert shown.data["complete"] is True and len(shown.data) == 2
     assert masked(ToolResult("", data={"a": [{"password": PASSWORD}]}), shield).text == ""
     assert PASSWORD not in shield.mask(f"it is {PASSWORD}").text  # its name was seen before
 

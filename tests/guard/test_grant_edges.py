@@ -8,7 +8,7 @@ import pytest
 
 from sam_tui.adapters.policy import FileLedger, SavedRules
 from sam_tui.adapters.shell import BashParser
-from sam_tui.core.accesses import CommandAccess, Type, Write
+from sam_tui.core.accesses import CommandAccess, Type, Use, Write
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.grants.scopes import command_prefix
@@ -33,6 +33,19 @@ async def test_a_command_that_was_allowed_in_one_folder_is_asked_in_another(
     (here.folder / "ws/way").symlink_to(here.folder / "out")
     assert not (await here.decide(CommandAccess("./build.sh", "way"))).allowed
     assert len(here.asked) == 3
+
+
+@pytest.mark.requirement("guard:grant-key")
+async def test_a_tool_of_a_server_that_is_called_as_a_folder_here_is_granted_as_a_tool(
+    ward: Callable[..., Ward], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = ward(answers=[Approval("timed")])
+    monkeypatch.chdir(here.folder / "ws")
+    tool = "mcp__notes__add"
+    (here.folder / "ws" / tool).mkdir()
+    assert (await here.decide(Use("notes", "add"), operation=tool)).allowed
+    again = await here.decide(Use("notes", "add"), operation=tool)
+    assert again.rule.startswith("grant:") and len(here.asked) == 1
 
 
 @pytest.mark.requirement("guard:grant-key")
