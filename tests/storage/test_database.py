@@ -145,8 +145,12 @@ def test_who_only_reads_makes_no_file_on_a_disk_with_less_than_a_megabyte_left(
     with closing(open_storage(data_dir)) as storage:
         storage.conversations.create(C, "/w")
     disk = os.statvfs(data_dir)
-    values = [1, 1, disk.f_blocks, free, free, *disk[5:]]
-    monkeypatch.setattr("os.statvfs", lambda _: os.statvfs_result(values))
+    left = os.statvfs_result([1, 1, disk.f_blocks, free, free, *disk[5:]])
+
+    def small(_: Path) -> os.statvfs_result:
+        return left
+
+    monkeypatch.setattr("os.statvfs", small)
     with closing(open_storage(data_dir, reads=True)) as storage:
         assert storage.conversations.find(C) is not None
         assert (data_dir / "sam.db-wal").exists() is writes
