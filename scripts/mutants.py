@@ -213,7 +213,7 @@ def surest(modules: Sequence[str], trace: Trace) -> Mutant:
 def killer(mutant: Mutant, trace: Trace, forks: Forks) -> str:
     """The test that fails with a mutant, in a fork where it can be brought into one."""
     batches = trace.batches(mutant)
-    dead = forks.play(mutant, batches) if mutant.lines else None
+    dead = None if trace.loads(mutant) else forks.play(mutant, batches)
     return forks.copy.play(mutant, batches) if dead is None else dead
 
 

@@ -239,6 +239,16 @@ async def test_a_terminal_that_is_kept_is_there_for_the_next_program(
             await holders.end(kept)
 
 
+@pytest.mark.requirement("framework:assembled", "ironmanus:api-tables")
+async def test_the_persons_tables_of_apis_join_the_list(opened: Opened, config: Path) -> None:
+    table = "| Name | Keywords | Base URL |\n|---|---|---|\n| Tides | tides | https://tides.test |\n"
+    put(config / "apis/mine.md", table)
+    put(config / "apis/folder.md/x", "")
+    bench = opened(profile="iron-manus")
+    told = await bench.good("APISearch", objective="tides of the sea", user_role="coder")
+    assert "https://tides.test" in told and "folder.md" not in told
+
+
 @pytest.mark.requirement("framework:assembled", "memory:prompts-trust")
 async def test_a_prompt_counts_as_it_was_trusted_and_no_longer_once_it_is_another(
     opened: Opened, config: Path, folder: Path
