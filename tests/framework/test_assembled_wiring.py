@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -18,9 +19,13 @@ from sam_tui.core.events import InquiryOpened, Noticed, Reminded, SubagentStarte
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry
 from sam_tui.core.ports.policy import DecisionFilter
+from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.openai_server import Call, FakeServer, Recorded, Reply, failure
 from tests.framework.bench import Person
 from tests.framework.conftest import Opened
+from tests.framework.stages import LISTENS
+
+DEADLINE = 90.0
 
 
 @pytest.fixture
@@ -239,9 +244,27 @@ async def test_a_terminal_that_is_kept_is_there_for_the_next_program(
             await holders.end(kept)
 
 
+@pytest.mark.requirement("framework:assembled")
+@pytest.mark.confined("live", "landlock")
+async def test_a_server_that_a_terminal_session_runs_is_the_agents_own(
+    opened: Opened, folder: Path
+) -> None:
+    bench = opened()
+    os.mkfifo(folder / "port")
+    put(folder / "serve.py", f"{LISTENS}\n")
+    session = (await bench.data("create_session"))["session_id"]
+    await bench.good("send_input", session_id=session, input=f"{INTERPRETER} serve.py &\n")
+    async with asyncio.timeout(DEADLINE):
+        port = int(await asyncio.to_thread((folder / "port").read_text))
+    assert bench.runtime.guard.policy.serves(port)
+    await bench.good("close_session", session_id=session)
+
+
 @pytest.mark.requirement("framework:assembled", "ironmanus:api-tables")
 async def test_the_persons_tables_of_apis_join_the_list(opened: Opened, config: Path) -> None:
-    table = "| Name | Keywords | Base URL |\n|---|---|---|\n| Tides | tides | https://tides.test |\n"
+    table = (
+        "| Name | Keywords | Base URL |\n|---|---|---|\n| Tides | tides | https://tides.test |\n"
+    )
     put(config / "apis/mine.md", table)
     put(config / "apis/folder.md/x", "")
     bench = opened(profile="iron-manus")
