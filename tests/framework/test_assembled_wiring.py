@@ -14,7 +14,12 @@ from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.cli.preload import prepare
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.bus import Subscription
-from sam_tui.core.errors import ConfigurationError, ConversationInUse, StorageError
+from sam_tui.core.errors import (
+    ConfigurationError,
+    ConversationInUse,
+    ModelUnavailable,
+    StorageError,
+)
 from sam_tui.core.events import InquiryOpened, Noticed, Reminded, SubagentStarted
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry
@@ -24,6 +29,7 @@ from tests.fakes.openai_server import Call, FakeServer, Recorded, Reply, failure
 from tests.framework.bench import Person
 from tests.framework.conftest import Opened
 from tests.framework.stages import LISTENS
+from tests.llm.folding import answer
 
 DEADLINE = 90.0
 
@@ -152,6 +158,16 @@ async def test_what_a_provider_said_of_a_secret_is_not_told_when_another_model_a
         assert (await bench.session.run("go")).answer == "Yes."
     (notice,) = [e.text for e in bench.events.drain() if isinstance(e, Noticed)]
     assert notice.startswith("openai/y answers instead of openai/x") and SECRET not in notice
+
+
+@pytest.mark.requirement("framework:assembled", "model:request-timeout")
+async def test_a_model_waits_for_a_silent_server_as_long_as_the_person_said(opened: Opened) -> None:
+    async with FakeServer([Reply(hang="start")]) as server:
+        options = {"api_base": server.base, "api_key": KEY, "request_timeout": 0.1}
+        bench = opened(model="openai/x", **options)
+        with pytest.raises(ModelUnavailable):
+            async with asyncio.timeout(DEADLINE):
+                await answer(bench.session.model)
 
 
 @pytest.mark.requirement("framework:assembled")
