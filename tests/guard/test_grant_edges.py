@@ -67,7 +67,9 @@ async def test_words_that_a_command_begins_with_do_not_open_what_is_only_allowed
     ward: Callable[..., Ward],
 ) -> None:
     here = ward(sandboxed=False, answers=[Approval("scope", scope="session")])
-    assert (await here.decide(CommandAccess("npm run build"))).allowed
+    first = await here.decide(CommandAccess("npm run build"))
+    (words,) = (c.words for c in here.asked[0].choices if c.id == "session")
+    assert first.allowed and first.scope == words  # as it was offered, for the log and the history
     assert (await here.decide(CommandAccess("npm run build x"))).allowed
     assert not (await here.decide(CommandAccess("npm run build .env"))).allowed
     assert here.choices() == ["once", "timed"]
