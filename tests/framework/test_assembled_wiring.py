@@ -164,10 +164,11 @@ async def test_what_a_provider_said_of_a_secret_is_not_told_when_another_model_a
 async def test_a_model_waits_for_a_silent_server_as_long_as_the_person_said(opened: Opened) -> None:
     async with FakeServer([Reply(hang="start")]) as server:
         options = {"api_base": server.base, "api_key": KEY, "request_timeout": 0.1}
-        bench = opened(model="openai/x", **options)
+        model = opened(model="openai/x", **options).runtime.model
+        assert model is not None
         with pytest.raises(ModelUnavailable):
             async with asyncio.timeout(DEADLINE):
-                await answer(bench.session.model)
+                await answer(model)
 
 
 @pytest.mark.requirement("framework:assembled")
