@@ -54,7 +54,9 @@ async def test_where_no_turn_is_at_work_a_task_stays_at_the_host_of_the_model_as
     environ |= {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "k"}
     environ["OLLAMA_API_BASE"] = "http://127.0.0.2:9"
     bench = opened(person=Person(agrees=False), model="openai/x")
-    await bench.bad("run_subagent", task="secret task", model="ollama/other")
+    done = await bench.call("run_subagent", task="secret task", model="ollama/other")
+    assert not done.finished.ok and done.decision is not None
+    assert (done.decision.outcome, done.decision.rule) == ("deny", "model-host")
     (asked,) = bench.person.approvals
     assert "would be sent the whole task; yours is at 127.0.0.1:9" in asked.why
     assert "its model is at 127.0.0.2:9" in asked.why
