@@ -91,7 +91,7 @@ async def test_a_message_that_joins_a_turn_is_the_last_that_the_model_reads(kit:
     assert model.seen[-1][-2:] == [ReminderMessage("echo", "4 messages"), UserMessage("and this")]
 
 
-@pytest.mark.requirement("room:fits")
+@pytest.mark.requirement("room:learns")
 @pytest.mark.parametrize(
     ("limit", "sent", "learnt"),
     [
