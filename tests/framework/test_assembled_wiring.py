@@ -5,12 +5,14 @@ import gc
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.policy import FileLedger
 from sam_tui.adapters.terminal.holders.client import Holders
+from sam_tui.assembly.lazy import Lazy
 from sam_tui.cli.preload import prepare
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.bus import Subscription
@@ -60,6 +62,16 @@ async def test_where_no_turn_is_at_work_a_task_stays_at_the_host_of_the_model_as
     (asked,) = bench.person.approvals
     assert "would be sent the whole task; yours is at 127.0.0.1:9" in asked.why
     assert "its model is at 127.0.0.2:9" in asked.why
+
+
+@pytest.mark.requirement("framework:assembled")
+def test_parts_are_released_at_the_end_the_newest_first() -> None:
+    parts, released = Lazy(), list[str]()
+    for name in ("first", "second"):
+        assert parts.closed(name, partial(released.append, name)) == name
+    assert released == []
+    parts.close()
+    assert released == ["second", "first"]
 
 
 @pytest.mark.requirement("framework:assembled", "sessions:read-only")
