@@ -292,6 +292,7 @@ class Trace:
         self.failed: list[str] = []
         self.tests: dict[tuple[str, int], set[str]] = {}
         self.modules: dict[str, set[str]] = {name: set() for name in modules}
+        self._imported: set[tuple[str, int]] = set()
         self._paths = {name: tuple(paths) for name, paths in modules.items()}
         ends = [row.split(" ", 2) for row in (notes / "tests").read_text("utf-8").splitlines()]
         for outcome, seconds, test in sorted(ends, key=lambda end: end[2].partition("::")[0]):
@@ -301,6 +302,8 @@ class Trace:
         for row in (notes / "lines").read_text("utf-8").splitlines():
             numbers, test = row.split(" ", 1)
             for name, line in (places[int(number)] for number in numbers.split(",") if number):
+                if not test:
+                    self._imported.add((name, line))
                 if test in self.seconds and test.startswith(self._paths[name]):
                     self.tests.setdefault((name, line), set()).add(test)
                     self.modules[name].add(test)
@@ -313,6 +316,13 @@ class Trace:
             del self.seconds[test]
         self.failed = [*tests]
 
+    def loads(self, mutant: Mutant) -> bool:
+        """Whether a mutant changes what runs while modules are imported, before any test."""
+        places = [(mutant.module, line) for line in mutant.lines]
+        return not any(map(self.tests.get, places)) and (
+            not places or not self._imported.isdisjoint(places)
+        )
+
     def batches(self, mutant: Mutant) -> list[list[str]]:
         """The tests that run the statement of a mutant: a few at once, then the others, then those beside
         them in their files, which may look at what one of them had made.
@@ -323,7 +333,8 @@ class Trace:
         """
         places = [self.tests.get((mutant.module, line), set()) for line in mutant.lines]
         able = {test for tests in places for test in tests}
-        if not mutant.lines:
+        loads = self.loads(mutant)
+        if loads:
             able = self.modules[mutant.module]
         seen: Counter[str] = Counter()
         turns: dict[str, int] = {}
@@ -335,7 +346,7 @@ class Trace:
         few = sum(1 for spent in sums if spent < FEW)
         rest = set(order[few:])
         batches = [order[:few], [test for test in self.seconds if test in rest]]
-        if mutant.lines:
+        if not loads:
             files = {test.partition("::")[0] for test in able}
             batches.append([
                 t for t in self.seconds if t not in able and t.partition("::")[0] in files

@@ -11,7 +11,6 @@ test that it names.
 """
 
 import argparse
-import random
 import signal
 import sys
 import tempfile
@@ -20,6 +19,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,19 @@ def all_mutants(modules: Sequence[str]) -> Iterator[Mutant]:
     """Of every module."""
     for module in modules:
         yield from mutants_of(module, (ROOT / module).read_text("utf-8"))
+
+
+def drawn(mutants: Sequence[Mutant], number: int, seed: int) -> list[Mutant]:
+    """So many of them, in the order of the modules. The lot of a mutant depends on the seed and its own
+    line alone: a change of other lines draws no other sample, and two commits can be compared."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    lots: dict[Mutant, bytes] = {}
+    for mutant in mutants:
+        place = (mutant.module, mutant.code, mutant.change)
+        lots[mutant] = sha256(repr((seed, *place, seen[place])).encode()).digest()
+        seen[place] += 1
+    sample = sorted(mutants, key=lots.__getitem__)[:number]
+    return sorted(sample, key=lambda m: (m.module, m.start))
 
 
 def excused(mutant: Mutant, equivalent: Sequence[dict[str, str]]) -> str:
@@ -83,8 +96,7 @@ def chosen(options: argparse.Namespace) -> int:
     sample = list(all_mutants(list(modules)))
     total = len(sample)
     if options.sample and options.sample < total:
-        sample = random.Random(options.seed).sample(sample, options.sample)
-        sample.sort(key=lambda m: (m.module, m.start))
+        sample = drawn(sample, options.sample, options.seed)
     print(f"{len(sample)} of {total} mutants of {len(modules)} modules, seed {options.seed}")
     if options.list:
         print("\n".join(mutant.name for mutant in sample))
@@ -93,8 +105,8 @@ def chosen(options: argparse.Namespace) -> int:
     parts = [sample]
     if options.all:
         areas = {tuple(tests): None for tests in plan["areas"].values()}
-        drawn = ([m for m in sample if tuple(modules[m.module]) == area] for area in areas)
-        parts = [part for part in drawn if part]
+        of_areas = ([m for m in sample if tuple(modules[m.module]) == area] for area in areas)
+        parts = [part for part in of_areas if part]
     with tempfile.TemporaryDirectory(prefix="sam-tui-mutants-") as folder:
         copy = Copy(Path(folder))
         verdicts: dict[Mutant, str] = {}
@@ -201,7 +213,7 @@ def surest(modules: Sequence[str], trace: Trace) -> Mutant:
 def killer(mutant: Mutant, trace: Trace, forks: Forks) -> str:
     """The test that fails with a mutant, in a fork where it can be brought into one."""
     batches = trace.batches(mutant)
-    dead = forks.play(mutant, batches) if mutant.lines else None
+    dead = None if trace.loads(mutant) else forks.play(mutant, batches)
     return forks.copy.play(mutant, batches) if dead is None else dead
 
 

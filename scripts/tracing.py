@@ -105,6 +105,12 @@ def named(items: "list[pytest.Item]", names: list[str]) -> "list[pytest.Item]":
     return [item for _, item in sorted(able, key=lambda pair: pair[0])]
 
 
+def pytest_collection_finish() -> None:
+    """What ran so far ran while modules were imported, for all tests: it goes with no name."""
+    if _traces["here"]:
+        append(LINES, f"{','.join(map(str, RAN.numbers))} \n")
+
+
 def pytest_runtest_logstart() -> None:
     """What runs from now on is another test."""
     if _traces["here"]:

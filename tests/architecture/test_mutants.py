@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from scripts.breaks import Mutant, fatal, mutants_of
-from scripts.copies import ROOT, BrokenError, Copy, Forks
-from scripts.mutants import excused, prove, table
+from scripts.copies import ROOT, BrokenError, Copy, Forks, Trace
+from scripts.mutants import drawn, excused, prove, table
 from scripts.probes import ENTRY, probes_of, with_probes
 from scripts.tracing import RAN
 
@@ -82,9 +82,9 @@ def forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forks]:
     made.close()
 
 
-def mutant(was: str, becomes: str) -> Mutant:
+def mutant(was: str, becomes: str, line: int = 0) -> Mutant:
     start = SUBJECT.index(was)
-    line = SUBJECT.count("\n", 0, start) + 1
+    line = line or SUBJECT.count("\n", 0, start) + 1
     lines = range(line, line + 1)
     return Mutant("subject.py", line, start, start + len(was), was, becomes, was, lines)
 
@@ -128,6 +128,34 @@ def test_nothing_is_judged_where_the_tool_itself_judges_wrongly(
     tool: Any = SimpleNamespace(copy=copy, play=same if wrong == "forks" else right)
     with pytest.raises(BrokenError, match="was killed by" if verdict else "survived"):
         prove(cast("Forks", tool), fatal("subject.py", SUBJECT)[0], [["test_it.py"]])
+
+
+@pytest.mark.requirement("framework:assembled")
+def test_a_change_of_other_lines_draws_no_other_mutants() -> None:
+    ahead = "def first(number):\n    return number - 1 if number > 1 else number * 2\n"
+    before, after = (
+        {(m.code, m.change) for m in drawn(mutants_of("subject.py", source), 4, 8)}
+        for source in (SUBJECT, ahead + SUBJECT)
+    )
+    assert len(before) == 4 and after & before
+    assert {pair for pair in after if pair[0] in SUBJECT} <= before
+    assert before != {(m.code, m.change) for m in drawn(mutants_of("subject.py", SUBJECT), 4, 9)}
+
+
+@pytest.mark.requirement("framework:assembled")
+def test_what_runs_while_modules_are_imported_is_tried_on_all_tests_of_its_module(
+    tmp_path: Path,
+) -> None:
+    first, second = (f"test_it.py::test_{name}" for name in ("one", "two"))
+    (tmp_path / "tests").write_text(f"passed 1.0 {first}\npassed 2.0 {second}\n", "utf-8")
+    (tmp_path / "lines").write_text(f"0,1 \n1 {first}\n2 {second}\n", "utf-8")
+    places = [("subject.py", line) for line in (3, 5, ENTRY)]
+    trace = Trace({"subject.py": ["test_it.py"]}, tmp_path, places)
+    by_line = {line: mutant("number + number", "0", line) for line in (3, 5, 7)}
+    assert [trace.loads(by_line[line]) for line in (3, 5, 7)] == [True, False, False]
+    assert trace.batches(by_line[3]) == [[first, second]]
+    assert trace.batches(by_line[5]) == [[first], [second]]
+    assert trace.batches(by_line[7]) == []
 
 
 @pytest.mark.requirement("framework:assembled")

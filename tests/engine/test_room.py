@@ -2,6 +2,7 @@
 
 import pytest
 
+from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.tokens import total
 from sam_tui.core.errors import ContextExceeded
 from sam_tui.core.events import HistoryShortened
@@ -88,3 +89,23 @@ async def test_a_message_that_joins_a_turn_is_the_last_that_the_model_reads(kit:
 
     await talk.session.run("go", steering)
     assert model.seen[-1][-2:] == [ReminderMessage("echo", "4 messages"), UserMessage("and this")]
+
+
+@pytest.mark.requirement("room:learns")
+@pytest.mark.parametrize(
+    ("limit", "sent", "learnt"),
+    [
+        (1_000, 7_999, 1_000),
+        (1_000, 8_000, 4_800),
+        (1_000, 251, 1_000),
+        (1_000, 250, 1_024),
+        (None, 9_000, 5_400),
+    ],
+)
+def test_a_limit_that_a_refusal_names_counts_where_it_is_near_what_was_sent(
+    kit: Kit, limit: int | None, sent: int, learnt: int
+) -> None:
+    """Else it means something else, and what was sent says how much less to try."""
+    room, model = Room(kit.storage.archive, kit.bus), RawModel()
+    room.learn(model, ContextExceeded("too long", limit=limit), sent=sent)
+    assert room.context(model) == learnt

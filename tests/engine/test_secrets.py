@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.display import Diff, Text
+from sam_tui.core.display import Diff, Terminal, Text
 from sam_tui.core.events import ToolProgressed
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import Message, ReminderMessage, ToolCall, UserMessage
@@ -68,8 +68,20 @@ def test_results_are_masked_within_json_in_their_data_and_in_the_names_of_files(
         assert shown.display == (Diff(f"{token}.txt", f"+x {token}", 1, 0), Text(token))
         assert TOKEN not in whole
         assert PASSWORD not in whole
+        assert str(shown.data["password"]).startswith("<secret:password:")
         assert json.loads(shown.text)["output"].startswith("a\n<secret:")
         assert ("\n" in shown.text) is (indent is not None)
+
+
+@pytest.mark.requirement("shield:results")
+def test_a_line_within_a_text_of_json_is_read_as_a_line_and_a_terminal_is_masked_whole() -> None:
+    text = json.dumps({"output": f"a\npassword: {PASSWORD}\nb"})
+    display = (Terminal(f"login {TOKEN}", TOKEN, 0, 0.1),)
+    shown = masked(ToolResult(text, display=display, mime_type="application/json"), Shield())
+    token = Shield().redact(TOKEN)
+    assert json.loads(shown.text)["output"].startswith("a\npassword: <secret:")
+    assert shown.display == (Terminal(f"login {token}", token, 0, 0.1),)
+    assert masked(ToolResult(text), Shield()).text == text  # only what says that it is JSON
 
 
 @pytest.mark.requirement("shield:results")
@@ -79,7 +91,7 @@ def test_data_that_repeats_the_text_is_looked_at_once_and_never_read_unmasked() 
     shown = masked(result, shield)
     assert shield.texts == [result.text]
     assert TOKEN not in repr(shown) + json.dumps(dict(shown.data))
-    assert shown.data["complete"] is True
+    assert shown.data["complete"] is True and len(shown.data) == 2
     assert masked(ToolResult("", data={"a": [{"password": PASSWORD}]}), shield).text == ""
     assert PASSWORD not in shield.mask(f"it is {PASSWORD}").text  # its name was seen before
 

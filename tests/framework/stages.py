@@ -162,6 +162,13 @@ STAGES: list[Row] = [
 """For each table of stages and each stage in it what it decides, and how."""
 
 
+LISTENS = (
+    'import socket; s = socket.create_server(("127.0.0.1", 0));'
+    ' open("port", "w").write(str(s.getsockname()[1])); s.accept()'
+)
+"""Python that listens, and writes its port to a pipe."""
+
+
 def located(guard: Guard, access: Access, home: Path, port: str) -> tuple[LocatedAccess, ...]:
     """An access where it lies; what a running command wants is located on its own.
 

@@ -41,7 +41,7 @@ from tests.fakes.openai_server import Call, FakeServer, Reply, failure
 from tests.fakes.web_server import Answer, WebServer
 from tests.framework.bench import Person
 from tests.framework.conftest import Opened
-from tests.framework.stages import RULES, STAGES, located
+from tests.framework.stages import LISTENS, RULES, STAGES, located
 
 DEADLINE = 90.0
 
@@ -292,11 +292,6 @@ async def test_eight_calls_go_on_side_by_side_and_the_rest_waits(
 
 
 # The stages of the guard
-
-LISTENS = (
-    'import socket; s = socket.create_server(("127.0.0.1", 0));'
-    ' open("port", "w").write(str(s.getsockname()[1])); s.accept()'
-)
 
 
 @pytest.mark.requirement("framework:assembled")

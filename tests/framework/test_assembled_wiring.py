@@ -2,25 +2,38 @@
 
 import asyncio
 import gc
+import os
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.policy import FileLedger
 from sam_tui.adapters.terminal.holders.client import Holders
+from sam_tui.assembly.lazy import Lazy
 from sam_tui.cli.preload import prepare
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.bus import Subscription
-from sam_tui.core.errors import ConfigurationError, ConversationInUse
+from sam_tui.core.errors import (
+    ConfigurationError,
+    ConversationInUse,
+    ModelUnavailable,
+    StorageError,
+)
 from sam_tui.core.events import InquiryOpened, Noticed, Reminded, SubagentStarted
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry
 from sam_tui.core.ports.policy import DecisionFilter
+from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.openai_server import Call, FakeServer, Recorded, Reply, failure
 from tests.framework.bench import Person
 from tests.framework.conftest import Opened
+from tests.framework.stages import LISTENS
+from tests.llm.folding import answer
+
+DEADLINE = 90.0
 
 
 @pytest.fixture
@@ -43,10 +56,33 @@ async def test_where_no_turn_is_at_work_a_task_stays_at_the_host_of_the_model_as
     environ |= {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "k"}
     environ["OLLAMA_API_BASE"] = "http://127.0.0.2:9"
     bench = opened(person=Person(agrees=False), model="openai/x")
-    await bench.bad("run_subagent", task="secret task", model="ollama/other")
+    done = await bench.call("run_subagent", task="secret task", model="ollama/other")
+    assert not done.finished.ok and done.decision is not None
+    assert (done.decision.outcome, done.decision.rule) == ("deny", "model-host")
     (asked,) = bench.person.approvals
     assert "would be sent the whole task; yours is at 127.0.0.1:9" in asked.why
     assert "its model is at 127.0.0.2:9" in asked.why
+
+
+@pytest.mark.requirement("framework:assembled")
+def test_parts_are_released_at_the_end_the_newest_first() -> None:
+    parts, released = Lazy(), list[str]()
+    for name in ("first", "second"):
+        assert parts.closed(name, partial(released.append, name)) == name
+    assert released == []
+    parts.close()
+    assert released == ["second", "first"]
+
+
+@pytest.mark.requirement("framework:assembled", "sessions:read-only")
+async def test_a_program_that_is_to_write_does_not_start_where_nothing_can_be_written(
+    opened: Opened, tmp_path: Path
+) -> None:
+    await opened().runtime.close()
+    (tmp_path / "data/sam.db-shm").mkdir()  # as on a disk where SQLite can make no file
+    with pytest.raises(StorageError):
+        opened()
+    assert opened(reads=True).runtime.conversations.find(ConversationId("c")) is None
 
 
 @pytest.mark.requirement("framework:assembled")
@@ -138,6 +174,17 @@ async def test_what_a_provider_said_of_a_secret_is_not_told_when_another_model_a
     assert notice.startswith("openai/y answers instead of openai/x") and SECRET not in notice
 
 
+@pytest.mark.requirement("framework:assembled", "model:request-timeout")
+async def test_a_model_waits_for_a_silent_server_as_long_as_the_person_said(opened: Opened) -> None:
+    async with FakeServer([Reply(hang="start")]) as server:
+        options = {"api_base": server.base, "api_key": KEY, "request_timeout": 0.1}
+        model = opened(model="openai/x", **options).runtime.model
+        assert model is not None
+        with pytest.raises(ModelUnavailable):
+            async with asyncio.timeout(DEADLINE):
+                await answer(model)
+
+
 @pytest.mark.requirement("framework:assembled")
 async def test_a_window_that_turns_out_small_gets_a_shorter_request_as_long_as_there_is_one(
     opened: Opened,
@@ -226,6 +273,34 @@ async def test_a_terminal_that_is_kept_is_there_for_the_next_program(
         holders = Holders(str(tmp_path / "data/terminals"))
         for kept in await holders.all():
             await holders.end(kept)
+
+
+@pytest.mark.requirement("framework:assembled")
+@pytest.mark.confined("live", "landlock")
+async def test_a_server_that_a_terminal_session_runs_is_the_agents_own(
+    opened: Opened, folder: Path
+) -> None:
+    bench = opened()
+    os.mkfifo(folder / "port")
+    put(folder / "serve.py", f"{LISTENS}\n")
+    session = (await bench.data("create_session"))["session_id"]
+    await bench.good("send_input", session_id=session, input=f"{INTERPRETER} serve.py &\n")
+    async with asyncio.timeout(DEADLINE):
+        port = int(await asyncio.to_thread((folder / "port").read_text))
+    assert bench.runtime.guard.policy.serves(port)
+    await bench.good("close_session", session_id=session)
+
+
+@pytest.mark.requirement("framework:assembled", "ironmanus:api-tables")
+async def test_the_persons_tables_of_apis_join_the_list(opened: Opened, config: Path) -> None:
+    table = (
+        "| Name | Keywords | Base URL |\n|---|---|---|\n| Tides | tides | https://tides.test |\n"
+    )
+    put(config / "apis/mine.md", table)
+    put(config / "apis/folder.md/x", "")
+    bench = opened(profile="iron-manus")
+    told = await bench.good("APISearch", objective="tides of the sea", user_role="coder")
+    assert "https://tides.test" in told and "folder.md" not in told
 
 
 @pytest.mark.requirement("framework:assembled", "memory:prompts-trust")

@@ -8,7 +8,7 @@ import pytest
 
 from sam_tui.adapters.policy import FileLedger, SavedRules
 from sam_tui.adapters.shell import BashParser
-from sam_tui.core.accesses import CommandAccess, Type, Write
+from sam_tui.core.accesses import CommandAccess, Type, Use, Write
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.grants.scopes import command_prefix
@@ -36,6 +36,19 @@ async def test_a_command_that_was_allowed_in_one_folder_is_asked_in_another(
 
 
 @pytest.mark.requirement("guard:grant-key")
+async def test_a_tool_of_a_server_that_is_called_as_a_folder_here_is_granted_as_a_tool(
+    ward: Callable[..., Ward], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = ward(answers=[Approval("timed")])
+    monkeypatch.chdir(here.folder / "ws")
+    tool = "mcp__notes__add"
+    (here.folder / "ws" / tool).mkdir()
+    assert (await here.decide(Use("notes", "add"), operation=tool)).allowed
+    again = await here.decide(Use("notes", "add"), operation=tool)
+    assert again.rule.startswith("grant:") and len(here.asked) == 1
+
+
+@pytest.mark.requirement("guard:grant-key")
 async def test_keys_that_were_allowed_in_one_session_are_asked_in_another(
     ward: Callable[..., Ward],
 ) -> None:
@@ -54,7 +67,9 @@ async def test_words_that_a_command_begins_with_do_not_open_what_is_only_allowed
     ward: Callable[..., Ward],
 ) -> None:
     here = ward(sandboxed=False, answers=[Approval("scope", scope="session")])
-    assert (await here.decide(CommandAccess("npm run build"))).allowed
+    first = await here.decide(CommandAccess("npm run build"))
+    (words,) = (c.words for c in here.asked[0].choices if c.id == "session")
+    assert first.allowed and first.scope == words  # as it was offered, for the log and the history
     assert (await here.decide(CommandAccess("npm run build x"))).allowed
     assert not (await here.decide(CommandAccess("npm run build .env"))).allowed
     assert here.choices() == ["once", "timed"]

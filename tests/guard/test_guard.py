@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.core.accesses import Access, CommandAccess, Read, Type, Write
+from sam_tui.core.accesses import Access, CommandAccess, LocatedAccess, Read, Type, Write
 from sam_tui.core.authorization.grants.grants import Grant, Grants
 from sam_tui.core.authorization.guard import Guard, Request
 from sam_tui.core.authorization.paths.containment import Workspace
@@ -190,6 +190,17 @@ def test_each_mode_decides_as_documented(
     explained = guard.explain(ALICE, CREATE, guard.locate([access]))
     assert explained.outcome == outcome
     assert explained.rule.startswith(rule)
+
+
+@pytest.mark.requirement("guard:inside-allowed")
+@pytest.mark.parametrize("access", [Read("a", "p"), Write("a", "p")])
+def test_a_file_that_was_not_located_is_refused_in_every_mode(root: Path, access: Access) -> None:
+    modes: tuple[PermissionMode, ...] = ("ask", "accept-edits", "auto", "bypass")
+    for mode in modes:
+        policy = Harness(root, mode=mode).guard.policy
+        judged = policy.judge(LocatedAccess(access, None))
+        assert (judged.outcome, judged.rule) == ("deny", "unlocated")
+        assert policy.trace(LocatedAccess(access, None))[-1].outcome == "deny"
 
 
 @pytest.mark.requirement("guard:commands")

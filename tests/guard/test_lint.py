@@ -43,6 +43,7 @@ def rules(*rows: str) -> str:
     [
         (rules("allow; command=npm run", "allow; command=npm run build"), ["shadowed 2"]),
         (rules("deny; command=git push", "allow; command=git push origin"), ["unreachable 2"]),
+        (rules("allow; command=git push origin", "deny; command=git push"), ["unreachable 1"]),
         (rules("ask; path=src", "allow; path=src/a"), ["unreachable 2"]),
         (rules("deny; path=*.pem", "allow; path=x.pem"), ["unreachable 2"]),
         (rules("deny; host=*.a.com", "ask; host=b.a.com"), ["unreachable 2"]),

@@ -1,5 +1,6 @@
 """Secret places are refused until the person's own rule names them; reads outside go by trust."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -246,3 +247,22 @@ def test_what_decides_which_programs_run_here_is_asked_even_inside(
         "node_modules/x/CLAUDE.md",
     ):
         assert here.explain(Write(path, "p"), operation=CREATE).outcome == "allow", path
+
+
+@pytest.mark.requirement("guard:secrets")
+def test_the_own_streams_of_a_command_are_neither_outside_nor_secret(
+    ward: Callable[..., Ward], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where those of this program are pipes, which ``/proc`` names."""
+    resolved = os.path.realpath
+
+    def piped(path: str, **options: bool) -> str:
+        pipe = path in ("/dev/stdin", "/dev/stdout", "/dev/stderr")
+        return f"/proc/{os.getpid()}/fd/pipe:[7]" if pipe else resolved(path, **options)
+
+    here = ward(sandboxed=False)
+    monkeypatch.setattr("os.path.realpath", piped)
+    streams = ("null", "stdin", "stdout", "stderr", "tty", "mem")
+    judged = {name: here.explain(CommandAccess(f"cat /dev/{name}")) for name in streams}
+    assert (judged.pop("mem").rule, len(judged)) == ("secret:/dev/mem", 5)
+    assert {(e.outcome, e.rule) for e in judged.values()} == {("allow", "read-only")}

@@ -149,6 +149,20 @@ def test_a_chunk_ends_before_the_text_that_is_too_much_for_it(
     assert [len(chunk.messages) for chunk in found] == lengths
 
 
+@pytest.mark.requirement("memory:archive-all")
+def test_a_chunk_begins_with_what_the_person_said_and_is_summed_up_by_its_first_words() -> None:
+    talk: list[Message] = [UserMessage("Open the gates")]
+    talk += [AssistantMessage(f"gates {n}", calls=(call("k", n=n),)) for n in range(18)]
+    talk += [UserMessage("Not yet a new one"), result("k", "the tide"), UserMessage("A new one")]
+    found = chunks(C, talk, [0.0] * len(talk), last=0)
+    assert [len(chunk.messages) for chunk in found] == [21, 1]
+    assert [chunk.summary for chunk in found] == ["Open the gates", "A new one"]
+    assert found[0].messages[1] == ("assistant", 'gates 0\n[called file_operations {"n": 0}]')
+    assert found[0].messages[20] == ("tool file_operations", "the tide")
+    only = chunks(C, [result("k", "the tide"), AssistantMessage("It rises.")], [0.0, 0.0], last=0)
+    assert only[0].summary == "It rises."
+
+
 def long_talk(turns: int, size: int) -> list[Message]:
     """Turns of one call each; every result has ``size`` characters."""
     found: list[Message] = []

@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.sandbox.ability import ability
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sandbox.ability import Ability, ability
 from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
 from tests.fakes.preloaded import SCRIPT
 
@@ -55,6 +57,18 @@ def refused(calls: list[str], error: int, words: list[str]) -> "subprocess.Compl
 def judged(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
     """What the doctor says of the sandbox."""
     return next(c for c in json.loads(done.stdout) if c["name"] == "kernel sandbox")
+
+
+@pytest.mark.requirement("sandbox:proven")
+def test_the_first_command_is_held_by_what_the_kernel_offers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where it is not, every test of live approvals is skipped: this one alone notices."""
+    proven: set[Ability] = set()
+    monkeypatch.setattr("sam_tui.adapters.terminal.confinement.sandbox._PROVEN", proven)
+    with closing(Sandbox()) as box:
+        assert box.expected.kind == "live"
+        assert box.confinement == box.expected and proven == {ability()}
 
 
 @pytest.mark.requirement("sandbox:proven")

@@ -80,6 +80,28 @@ def test_what_is_not_seen_within_a_secret_does_not_hide_it(within: str, text: st
     assert shield.unmask(masked.text) == broken
 
 
+@pytest.mark.requirement("shield:forms")
+def test_a_block_of_a_key_in_colours_is_hidden_whole() -> None:
+    marks = [f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END")]
+    block = f"{marks[0]}\n{BODY}\n\x1b[1m{BODY[::-1]}\n{marks[1]}"
+    masked = Shield().mask(f"a {block} b")
+    assert (masked.count, BODY in masked.text, BODY[::-1] in masked.text) == (1, False, False)
+    broken = block.replace("PRIVATE", "PRI\x1b[0mVATE")
+    assert BODY not in Shield().mask(broken).text
+
+
+@pytest.mark.requirement("shield:forms")
+def test_the_last_64_values_that_were_seen_are_known_by_themselves() -> None:
+    shield = Shield()
+    seen = [f"hunter2Xq9-{n:03}zz" for n in range(65)]
+    for number, value in enumerate(seen):
+        shield.mask(f"password='{value}'")
+        if number == 63:
+            assert seen[0] not in shield.mask(f"it is {seen[0]}").text
+    hidden = [value not in shield.mask(f"it is {value}").text for value in seen]
+    assert hidden == [False] + [True] * 64
+
+
 @pytest.mark.requirement("shield:assignments")
 @pytest.mark.parametrize(
     "line",

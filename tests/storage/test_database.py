@@ -137,6 +137,25 @@ def test_a_file_whose_mode_cannot_be_changed_is_read_and_other_faults_are_told(
         open_storage(data_dir, reads=True)
 
 
+@pytest.mark.requirement("sessions:read-only")
+@pytest.mark.parametrize(("free", "writes"), [(1 << 20, True), ((1 << 20) - 1, False)])
+def test_who_only_reads_makes_no_file_on_a_disk_with_less_than_a_megabyte_left(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, free: int, *, writes: bool
+) -> None:
+    with closing(open_storage(data_dir)) as storage:
+        storage.conversations.create(C, "/w")
+    disk = os.statvfs(data_dir)
+    left = os.statvfs_result([1, 1, disk.f_blocks, free, free, *disk[5:]])
+
+    def small(_: Path) -> os.statvfs_result:
+        return left
+
+    monkeypatch.setattr("os.statvfs", small)
+    with closing(open_storage(data_dir, reads=True)) as storage:
+        assert storage.conversations.find(C) is not None
+        assert (data_dir / "sam.db-wal").exists() is writes
+
+
 @pytest.mark.requirement("headless:storage-kill")
 def test_a_killed_process_loses_nothing_it_had_acknowledged(data_dir: Path) -> None:
     with writer(data_dir, "c1", 100_000) as process:
@@ -277,6 +296,11 @@ def test_a_lock_held_too_long_is_explained_and_the_store_works_again_after_it(
     storage.conversations.append(C, [UserMessage("x")])
     assert len(storage.conversations.messages(C)) == 1
     assert storage.database.query("PRAGMA busy_timeout") == [(50,)]
+    with closing(sqlite3.connect(data_dir / "sam.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match="locked"):
+            storage.conversations.append(C, [UserMessage("y")])
+        assert storage.database.query("PRAGMA busy_timeout") == [(0,)]  # as the first time
     storage.close()
 
 

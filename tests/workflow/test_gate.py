@@ -157,6 +157,25 @@ def test_every_operation_on_files_either_reads_or_edits_and_others_are_named() -
     }  # fmt: skip
 
 
+@pytest.mark.requirement("workflow:gate-lists")
+def test_a_group_and_the_name_of_another_agents_tool_mean_these_tools() -> None:
+    """What reads and edits files is listed by the test above."""
+    web, run = "web_operations", "terminal_operations, build_and_version_control"
+    meant = {g: spelled([g]) for g in GROUPS if g not in ("read", "Read", "edit", "Edit")}
+    assert meant == {
+        "run": run, "Bash": run, "web": web, "WebSearch": web, "WebFetch": web, "Browser": web,
+        "APITaskAgent": web, "APISearch": web, "APIValidator": web, "MultiAPIFetch": web,
+        "plan": "todo_operations, think", "TodoWrite": "todo_operations",
+        "TodoRead": "todo_operations.read", "delegate": "run_subagent", "Task": "run_subagent",
+        "memory": "memory_operations, recall_history", "KnowledgeSynthesize": "think",
+        "Glob": "file_operations (file_search, list_dir)", "Grep": "file_operations.grep_search",
+        "Write": "file_operations.create_file", "JARVIS": "workflow",
+        "PythonComputationalTool": "terminal_operations.run_command",
+        "mcp__ide__executeCode": "terminal_operations.run_command",
+    }  # fmt: skip
+    assert (GROUPS["Read"], GROUPS["Edit"]) == (GROUPS["read"], GROUPS["edit"])
+
+
 @pytest.mark.requirement("workflow:gate")
 async def test_a_call_outside_the_phase_is_refused_naming_phase_call_and_what_is_allowed(
     floor: Floor,

@@ -33,6 +33,7 @@ def test_a_failed_guard_opens_the_step_again_until_its_attempts_are_used(bench: 
     assert [(a.number, a.status) for a in history] == [(1, "failed"), (2, "failed"), (3, "failed")]
     again = bench.workflows.steer("retry", done.execution_id)
     assert (again.state, again.opened[0].attempt) == ("running", 4)
+    assert bench.types(done.execution_id).count("step_reopened") == 1
     assert opened(bench.workflows.advance(again.opened[0].token, GOOD)) == ["b"]
 
 

@@ -256,6 +256,7 @@ def test_a_plan_waits_for_approval_can_be_changed_and_is_carried_out_then(planne
     with pytest.raises(WorkflowRefused) as refused:
         workflows.steer("resume", execution)
     assert refused.value.code == "plan_unapproved"
+    assert refused.value.details == {"execution_id": execution}
     with pytest.raises(WorkflowRefused):
         workflows.replan(execution, "plan", [[sub("a", "ping")]])
     workflows.replan(execution, "plan", [[sub("b")]])

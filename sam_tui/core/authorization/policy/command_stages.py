@@ -171,7 +171,7 @@ def _secrets(state: PolicyState, reading: CommandReading | None) -> Iterator[tup
         return
     for part in reading.parts:
         for path in part.paths:
-            if path.real:
+            if path.real and not _device(path):
                 yield from _secret_path(state, secrets, part, path)
         if any(secrets.hinted_by(text) for text in part.code):
             yield "a path of secrets in its text", "", True
@@ -215,6 +215,7 @@ def _inside(state: PolicyState, path: NamedPath) -> bool:
 
 
 def _device(path: NamedPath) -> bool:
+    """Whether it is one of the command's own streams; where those of this program lead says nothing."""
     return path.text in ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty")
 
 
