@@ -52,8 +52,10 @@ class AnswerEntry:
 
     def fits(self, inquiry: Inquiry) -> bool:
         """Whether it is for an inquiry. Only what all targets match is approved: none rides along."""
-        if isinstance(inquiry.request, ApprovalRequest) and not self.decides:
-            return False
+        request = inquiry.request
+        if isinstance(request, ApprovalRequest):
+            if not self.decides or (self.decision and request.revision not in self.match.pattern):
+                return False
         matches = (self.match.search(text) is not None for text in inquiry_texts(inquiry))
         return all(matches) if self.decision else any(matches)
 
@@ -107,8 +109,10 @@ def inquiry_texts(inquiry: Inquiry) -> list[str]:
     What the agent wrote beside an approval is none of it.
     """
     match inquiry.request:
-        case ApprovalRequest(operation=operation, summary=summary, targets=targets):
-            return ["\n".join([operation, summary, target]) for target in targets or ("",)]
+        case ApprovalRequest(operation=operation, summary=summary) as request:
+            end = [f"changed: {request.revision}"] if request.revision else []
+            targets = request.targets or ("",)
+            return ["\n".join([operation, summary, target, *end]) for target in targets]
         case Question(prompt=prompt, context=context, choices=choices):
             return ["\n".join(part for part in (prompt, context, ", ".join(choices)) if part)]
 

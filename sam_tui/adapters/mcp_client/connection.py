@@ -1,6 +1,7 @@
 """One server: started in the background, called while it lives, started again when it has died."""
 
 import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -246,14 +247,15 @@ class Connection:
         before = self._approved.get(tool, judged or now)
         before = judged if judged.startswith(f"{before}.") else before
         if before not in (now, now.partition(".")[0]):  # older files have no hints
-            host, decision = context.permit.host, None
-            name = plain(tool, 64)
+            host, decision, name = context.permit.host, None, plain(tool, 64)
             if host is not None and not host.approves_all:
+                revision = hashlib.sha256(now.encode()).hexdigest()[:32]
                 decision = await host.confirm(
                     f"the MCP server {self.name} changed the description, arguments or hints of "
-                    f"{name} since it was allowed: earlier grants do not apply",
+                    f"{name} since it was allowed: earlier grants do not apply (changed: {revision})",
                     once=f"use {name} as {self.name} describes it now",
                     rule="changed-tool",
+                    revision=revision,
                 )
             if host is None or (decision is not None and not decision.allowed):
                 raise ToolError(
