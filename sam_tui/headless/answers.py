@@ -52,12 +52,14 @@ class AnswerEntry:
 
     def fits(self, inquiry: Inquiry) -> bool:
         """Whether it is for an inquiry. Only what all targets match is approved: none rides along."""
-        request = inquiry.request
-        if isinstance(request, ApprovalRequest):
-            if not self.decides or (self.decision and request.revision not in self.match.pattern):
-                return False
+        if isinstance(inquiry.request, ApprovalRequest) and not self._decides(inquiry.request):
+            return False
         matches = (self.match.search(text) is not None for text in inquiry_texts(inquiry))
         return all(matches) if self.decision else any(matches)
+
+    def _decides(self, request: ApprovalRequest) -> bool:
+        """Whether it can answer this approval: a yes to a change names it."""
+        return self.decides and (not self.decision or request.revision in self.match.pattern)
 
     def answer(self, inquiry: Inquiry) -> Answer:
         """The reply in the form that this kind of inquiry takes."""

@@ -75,7 +75,8 @@ async def test_a_yes_that_was_written_before_a_tool_changed_does_not_count_for_t
         assert "changed its tool echo" in ended.finished.text and ended.decision is not None
         revisions.add(ended.decision.reason.rpartition("changed: ")[2].rstrip(")"))
     changed, (revision,) = house.person.asked[-1], revisions
-    arguments, request = {"text": "a"}, before.request
+    arguments: dict[str, object] = {"text": "a"}
+    request = before.request
     assert isinstance(request, ApprovalRequest)
     entry = BlockedEntry(
         "approve", request.operation, "", list(request.targets), "", echo, arguments, "call",

@@ -43,13 +43,18 @@ class PermissionTool:
         """Who answers at once: the responder without this tool, and a yes for calls of the tool itself."""
 
         def respond(inquiry: Inquiry) -> Answer | None:
-            request = inquiry.request
-            own = inquiry.call in self._calls and isinstance(request, ApprovalRequest)
-            if own and request.operation == self.name and not request.revision:
+            if self._asks_for_itself(inquiry):
                 return Approval("once")
             return before(inquiry) if before is not None else None
 
         return respond
+
+    def _asks_for_itself(self, inquiry: Inquiry) -> bool:
+        """Whether it is about a call of the tool, and neither about a change of it nor its server's wishes."""
+        request = inquiry.request
+        if inquiry.call not in self._calls or not isinstance(request, ApprovalRequest):
+            return False
+        return request.operation == self.name and not request.revision
 
     def attends(self, inquiry: Inquiry) -> bool:
         """Whether the tool is asked: about approvals, once its server is there. Not about what its own
@@ -144,8 +149,8 @@ async def _answer(
 
 def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, dict[str, object]]:
     """What is asked about: the call itself, or what it wants besides, in the guard's words."""
-    same = call is not None and not request.revision
-    if same and request.operation.partition(".")[0] == call.name.partition(".")[0]:
+    tool = request.operation.partition(".")[0]
+    if call is not None and not request.revision and tool == call.name.partition(".")[0]:
         return call.name, tool_input(call.arguments)
     described: dict[str, object] = {"summary": request.summary, "targets": list(request.targets)}
     change = {"change": request.difference} if request.preview else {}
