@@ -1,7 +1,6 @@
 """One server: started in the background, called while it lives, started again when it has died."""
 
 import asyncio
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -249,7 +248,7 @@ class Connection:
         if before not in (now, now.partition(".")[0]):  # older files have no hints
             host, decision, name = context.permit.host, None, plain(tool, 64)
             if host is not None and not host.approves_all:
-                revision = hashlib.sha256(now.encode()).hexdigest()[:32]
+                revision = f"{now[:32]}{now[-16:]}" or "0" * 48  # of a tool that is gone
                 decision = await host.confirm(
                     f"the MCP server {self.name} changed the description, arguments or hints of "
                     f"{name} since it was allowed: earlier grants do not apply (changed: {revision})",

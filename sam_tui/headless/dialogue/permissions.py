@@ -50,7 +50,7 @@ class PermissionTool:
         return respond
 
     def _asks_for_itself(self, inquiry: Inquiry) -> bool:
-        """Whether it is about a call of the tool, and neither about a change of it nor its server's wishes."""
+        """Whether it is about a call of the tool, and not about a change of it or its server's wishes."""
         request = inquiry.request
         if inquiry.call not in self._calls or not isinstance(request, ApprovalRequest):
             return False
