@@ -103,7 +103,8 @@ class Hooking:
             self._warn(asker, problem)
         if not waiting:
             return Said()
-        fields = {"permission_mode": self.guard.policy.mode, **fields}
+        known = self.guard.shield.mask_data(fields)
+        fields = {"permission_mode": self.guard.policy.mode, **known}
         occasion = Occasion(event, asker.conversation, fields, subject, accesses)
         answers: dict[int, HookAnswer] = {}
 
