@@ -103,8 +103,8 @@ class Hooking:
             self._warn(asker, problem)
         if not waiting:
             return Said()
-        known = self.guard.shield.mask_data(fields)
-        fields = {"permission_mode": self.guard.policy.mode, **known}
+        fields = self.guard.shield.mask_data(fields)
+        fields = {"permission_mode": self.guard.policy.mode, **fields}
         occasion = Occasion(event, asker.conversation, fields, subject, accesses)
         answers: dict[int, HookAnswer] = {}
 

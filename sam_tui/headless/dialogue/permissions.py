@@ -59,8 +59,9 @@ class PermissionTool:
     def attends(self, inquiry: Inquiry) -> bool:
         """Whether the tool is asked: about approvals, once its server is there. Not about what its own
         server wants during its call."""
-        own = inquiry.call in self._calls
-        return self._listening and not own and isinstance(inquiry.request, ApprovalRequest)
+        if not self._listening or inquiry.call in self._calls:
+            return False
+        return isinstance(inquiry.request, ApprovalRequest)
 
     @contextmanager
     def listening(self) -> Generator[None]:

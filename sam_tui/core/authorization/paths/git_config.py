@@ -326,7 +326,7 @@ def _is_own_tree(path: str, real: str, inside: Sequence[str]) -> bool:
     """
     folder = os.path.dirname(real)
     above, _, below = f"{folder}/".partition("/.git/")
-    own = os.path.join(above, *(name for name in below.split("/") if name != "modules"))
+    expected = os.path.join(above, *(name for name in below.split("/") if name != "modules"))
     tree = os.path.realpath(os.path.join(folder, path))
     within = any(tree == root or tree.startswith(f"{root.rstrip('/')}/") for root in inside)
-    return within and tree == own.rstrip("/")
+    return within and tree == expected.rstrip("/")
