@@ -200,6 +200,8 @@ def allowing(names: Iterable[str], root: str) -> "Responder":
 
     def respond(inquiry: Inquiry) -> Answer | None:
         request = inquiry.request
+        if isinstance(request, ApprovalRequest) and request.revision:
+            return None  # no name of a tool says which of its descriptions is meant
         fitting = [pattern for pattern in patterns if pattern.names(request.operation)]
         whole = any(pattern.covers_all(request) for pattern in fitting)
         if isinstance(request, Question):

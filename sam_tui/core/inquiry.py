@@ -91,6 +91,9 @@ class ApprovalRequest:
     """A comment of the person, who changed what is proposed: it is added to their answer."""
     destructive: bool = False
     """Whether a server calls the tool in question destructive: nothing but its whole name allows it."""
+    revision: str = ""
+    """The digest of what a server says of its tool now, if that changed since it was allowed. A yes that
+    was written before the change cannot name it, and does not count."""
     kind: Literal["approval"] = "approval"
 
     @property
@@ -211,6 +214,8 @@ def alike(inquiries: Sequence[Inquiry]) -> list[Inquiry]:
 
 def _kind(request: ApprovalRequest | Question) -> str:
     if not isinstance(request, ApprovalRequest):
+        return ""
+    if request.revision:
         return ""
     once = not request.choices or any(choice.id == "once" for choice in request.choices)
     return request.operation if once else ""

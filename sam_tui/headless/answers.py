@@ -52,10 +52,14 @@ class AnswerEntry:
 
     def fits(self, inquiry: Inquiry) -> bool:
         """Whether it is for an inquiry. Only what all targets match is approved: none rides along."""
-        if isinstance(inquiry.request, ApprovalRequest) and not self.decides:
+        if isinstance(inquiry.request, ApprovalRequest) and not self._decides(inquiry.request):
             return False
         matches = (self.match.search(text) is not None for text in inquiry_texts(inquiry))
         return all(matches) if self.decision else any(matches)
+
+    def _decides(self, request: ApprovalRequest) -> bool:
+        """Whether it can answer this approval: a yes to a change names it."""
+        return self.decides and (not self.decision or request.revision in self.match.pattern)
 
     def answer(self, inquiry: Inquiry) -> Answer:
         """The reply in the form that this kind of inquiry takes."""
@@ -107,8 +111,10 @@ def inquiry_texts(inquiry: Inquiry) -> list[str]:
     What the agent wrote beside an approval is none of it.
     """
     match inquiry.request:
-        case ApprovalRequest(operation=operation, summary=summary, targets=targets):
-            return ["\n".join([operation, summary, target]) for target in targets or ("",)]
+        case ApprovalRequest(operation=operation, summary=summary) as request:
+            end = [f"changed: {request.revision}"] if request.revision else []
+            targets = request.targets or ("",)
+            return ["\n".join([operation, summary, target, *end]) for target in targets]
         case Question(prompt=prompt, context=context, choices=choices):
             return ["\n".join(part for part in (prompt, context, ", ".join(choices)) if part)]
 

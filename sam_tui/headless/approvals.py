@@ -190,7 +190,8 @@ def _subject(inquiry: Inquiry) -> tuple[str, list[str], str]:
     """What an inquiry is about: an operation on targets and what it changes; a question has neither."""
     request = inquiry.request
     if isinstance(request, ApprovalRequest):
-        return request.operation, list(request.targets), request.difference
+        changed = [f"changed: {request.revision}"] if request.revision else []
+        return request.operation, [*request.targets, *changed], request.difference
     return "question", [request.prompt], ""
 
 

@@ -33,11 +33,28 @@ def judged(
         '[submodule "lib"]\n\turl = ../lib\n\tactive = true\n\tupdate = merge\n',
         '[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\trequired = true\n',
         "[extensions]\n\tworktreeConfig = true\n",
-        "[core]\n\tworktree = ../sub\n",
+        "[core]\n\tworktree = ..\n",
     ],
 )
 def test_a_git_configuration_that_starts_nothing_passes(tmp_path: Path, added: str) -> None:
     assert judged(tmp_path, ".git/config", INITIAL + added, INITIAL) == ""
+
+
+@pytest.mark.requirement("guard:places-grammar")
+def test_the_work_tree_of_a_repository_is_its_own_folder_or_its_submodules(tmp_path: Path) -> None:
+    """Git writes through a link that takes the place of any other one."""
+    (tmp_path / "link").symlink_to("/etc")
+    cases = [
+        (".git/modules/lib/a/config", "../../../../lib/a", True),
+        (".git/modules/lib/modules/a/config", "../../../../../lib/a", True),
+        (".git/modules/lib/config", "../../../other", False),
+        (".git/modules/link/config", "../../../link", False),
+        (".git/config", "../lib", False),
+        ("lib/.git/config", "../../other", False),
+    ]
+    for path, tree, passes in cases:
+        after = f"{INITIAL}[core]\n\tworktree = {tree}\n"
+        assert (judged(tmp_path, path, after, INITIAL) == "") is passes, path
 
 
 @pytest.mark.requirement("guard:places-grammar")

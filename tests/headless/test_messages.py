@@ -28,6 +28,10 @@ def decide(tool_name: str, input: dict, tool_use_id: str) -> str:
         return "perhaps"
     allowed = name.endswith("yes.txt")
     if allowed:
+        try:  # a yes to this call is none to what its server wants outside
+            open(f"{name}-besides", "w").close()
+        except OSError:
+            pass
         return json.dumps({"behavior": "allow", "updatedInput": input})
     return json.dumps({"behavior": "deny", "message": f"{tool_name}: not there"})
 server.run("stdio")
@@ -174,6 +178,7 @@ def test_a_tool_of_a_server_answers_approvals_and_nothing_of_the_run_is_kept(
     tool = ("--permission-prompt-tool", "mcp__gate__decide")
     ended = program.stream(*words, "--no-session-persistence", *tool, "--permission-mode", "ask")
     assert (ended.code, yes.exists(), no.exists()) == (0, True, False), ended.out
+    assert not Path(f"{yes}-besides").exists()
     (denial,) = ended.result["permission_denials"]
     assert denial["tool_input"]["filePath"] == str(no)
     results = [x["message"]["content"][0]["content"] for x in ended.of_kind("user")]

@@ -72,6 +72,19 @@ async def test_what_hooks_add_to_a_message_stands_right_before_it(place: Place) 
     assert place.told("told.json")["prompt"] == "hello"
 
 
+@pytest.mark.requirement("hooks:input")
+async def test_a_hook_gets_no_secret_of_a_message_and_what_it_prints_is_masked_before_it_is_cut(
+    place: Place,
+) -> None:
+    key = "ghp_" + "q7Lx2vKf9TzW4mNc8RbY1sHd6GjP3aUe5QoE"
+    place.user(keeps("told.json"), event="UserPromptSubmit")
+    place.user(f"printf %0490d 0 >&2; echo {key} >&2; exit 1", event="UserPromptSubmit")
+    ran = await turn(place.build({"text": "Done."}), f"use {key}")
+    assert place.told("told.json")["prompt"].startswith("use <secret:")
+    (warning,) = ran.warnings
+    assert "failed (exit code 1)" in warning and "ghp_" not in warning
+
+
 @pytest.mark.requirement("hooks:session")
 async def test_a_session_begins_once_and_says_how(place: Place) -> None:
     place.user("cat >> told", event="SessionStart")

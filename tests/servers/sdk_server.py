@@ -77,6 +77,8 @@ if "resources" in sys.argv:
             context: CompletionContext | None,
         ) -> Completion:
             """People and tones that begin with what is typed; the tone knows of whom."""
+            if argument.name == "heard":
+                return Completion(values=[argument.value.encode().hex()])
             before = (context.arguments if context else None) or {}
             names = ["Ada Lovelace", "Alan", "Grace", "bad\nline", "x\u202ey"]
             if argument.name == "tone":

@@ -231,7 +231,7 @@ async def test_a_server_gets_what_its_file_gives_it_and_no_key_of_ours(
 
 
 @pytest.mark.requirement("servers:secrets")
-async def test_a_server_never_gets_a_secret_by_its_placeholder(house: House) -> None:
+async def test_a_server_gets_no_known_secret_and_none_by_its_placeholder(house: House) -> None:
     token = "ghp_" + "a1B2" * 9
     house.user(one=raw(env={"GITHUB_TOKEN": token}), two=raw())
     async with house.open() as sam:
@@ -239,6 +239,7 @@ async def test_a_server_never_gets_a_secret_by_its_placeholder(house: House) -> 
         shown = await sam.text("mcp__one__environ", text="GITHUB_TOKEN")
         assert shown.startswith("<secret:")
         await sam.call("mcp__two__write", text=shown)
+        await sam.call("mcp__two__write", text=token)
     assert [path.name for path in house.workspace.iterdir()] == [shown]
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from sam_tui.adapters.mcp_client.session import BURST, Paced
-from sam_tui.core.inquiry import Approval, Question
+from sam_tui.cli.tool_patterns import allowing
+from sam_tui.core.ids import CallId
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Question, alike
+from sam_tui.core.messages import ToolCall
+from sam_tui.headless.answers import read_answers
+from sam_tui.headless.approvals import Approvals, BlockedEntry
 from tests.servers.broken_server import BROKEN
 from tests.servers.conftest import House, raw
 from tests.servers.http_server import serving
@@ -43,6 +49,48 @@ async def test_a_tool_that_changed_since_it_was_allowed_is_asked_for_anew(house:
         assert len(house.person.approvals) == 2
         house.person.choice = Approval("deny")
         assert await sam.text("mcp__one__echo", text="e") == "e"
+
+
+@pytest.mark.requirement("servers:changed-tool")
+async def test_a_yes_that_was_written_before_a_tool_changed_does_not_count_for_the_change(
+    house: House,
+) -> None:
+    """Neither do names of tools, a pattern of a file, nor an approval of the same call."""
+    root, echo = str(house.workspace), "mcp__one__echo"
+    file = house.folder / "answers.json"
+    file.write_text('[{"match": "(?s)^.*$", "reply": "approve"}]', encoding="utf-8")
+    house.user(one=raw())
+    async with house.open() as sam:
+        await sam.arrive()
+        assert await sam.text(echo, text="a") == "a"
+    before = house.person.asked[-1]
+    house.user(one=raw("changed"))
+    revisions = set[str]()
+    for responder in (allowing(["mcp__one", echo], root), read_answers(str(file)), house.person):
+        house.person.choice = Approval("deny")
+        house.policy(f'[[rule]]\neffect = "allow"\noperation = "{echo}"\n')
+        async with house.open(responder=responder) as sam:
+            await sam.arrive()
+            ended = await sam.call(echo, text="a")
+        assert "changed its tool echo" in ended.finished.text and ended.decision is not None
+        revisions.add(ended.decision.reason.rpartition("changed: ")[2].rstrip(")"))
+    changed, (revision,) = house.person.asked[-1], revisions
+    arguments: dict[str, object] = {"text": "a"}
+    request = before.request
+    assert isinstance(request, ApprovalRequest)
+    entry = BlockedEntry(
+        "approve", request.operation, "", list(request.targets), "", echo, arguments, "call",
+        change=request.difference,
+    )  # fmt: skip
+    approvals = Approvals("", "c", (replace(entry, hash=entry.sealed("c")),))
+    (again,) = approvals.made_again([ToolCall(CallId("call"), echo, json.dumps(arguments))])
+    answers = [approvals.responder(None)(replace(i, call=again.id)) for i in (before, changed)]
+    assert answers == [Approval("once"), None]
+    assert alike([changed, changed]) == []
+    file.write_text(f'[{{"match": "changed: {revision}", "reply": "yes"}}]', encoding="utf-8")
+    async with house.open(responder=read_answers(str(file))) as sam:
+        await sam.arrive()
+        assert await sam.text(echo, text="b") == "b"
 
 
 @pytest.mark.requirement("servers:asks-person")

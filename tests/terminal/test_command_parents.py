@@ -162,6 +162,40 @@ async def test_a_command_that_signals_its_parent_takes_nothing_out_of_reach(
     assert (await commands.run(request("exit 5", tmp_path))).exit_code == 5
 
 
+# Stops a process for as long as the file is there; SIGCONT does not end that.
+TRACES = """
+import ctypes, os, sys, time
+libc, parent = ctypes.CDLL(None), int(sys.argv[1])
+libc.ptrace(16, parent, 0, 0)
+open("traced", "w").close()
+while os.path.exists("stops"):
+    time.sleep(0.01)
+libc.ptrace(17, parent, 0, 0)
+"""
+
+
+async def test_a_command_that_goes_on_stopping_its_parent_does_not_hold_up_the_program(
+    box: Sandbox, tmp_path: Path
+) -> None:
+    """The program gets to its other work while it waits to hear how the command ended."""
+    (tmp_path / "traces.py").write_text(TRACES, encoding="utf-8")
+    stops = tmp_path / "stops"
+    stops.touch()
+    for name in ("begun", "go"):
+        os.mkfifo(tmp_path / name)
+    stopping = f"{sys.executable} -I -S traces.py $PPID & until [ -e traced ]; do sleep 0.02; done;"
+    text = f"{stopping} echo $$ > begun; read -r _ < go; exit 4"
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(ShellCommands(box).run(request(text, tmp_path)))
+        shell = os.pidfd_open(int(await asyncio.to_thread((tmp_path / "begun").read_text)))
+        await asyncio.to_thread((tmp_path / "go").write_text, "go\n")
+        await asyncio.to_thread(select.select, [shell], [], [])
+        await asyncio.sleep(0.2)
+        stops.unlink()
+    os.close(shell)
+    assert running.result().exit_code == 4
+
+
 async def test_a_parent_takes_another_command_once_nothing_is_left_and_confuses_none(
     box: Sandbox, tmp_path: Path
 ) -> None:

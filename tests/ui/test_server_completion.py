@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.ports.model import TextDelta
+from sam_tui.core.ports.servers import TypedValue
 from tests.fakes.engine_kit import RawModel
 from tests.servers import conftest as servers
 from tests.ui.driver import Driver, Stage, app_over, driven
@@ -55,6 +56,11 @@ async def test_what_servers_have_is_completed_as_they_propose_and_names_are_plai
         area.put("/sdk:greet x")
         await me.until(lambda: "loud" not in me.drawn())
         assert "\u202e" not in me.drawn() and "bad" not in me.drawn()
+        token = "q7Lx2vKf9TzW4mNc8RbY1sHd6G"
+        stage.runtime.executor.shield.learn({"CHAT_TOKEN": token})
+        typed = TypedValue("sdk", "prompt", "greet", "heard", token)
+        (heard,) = await stage.runtime.servers.complete(typed)
+        assert bytes.fromhex(heard).startswith(b"<secret:CHAT_TOKEN:")
 
 
 @pytest.mark.requirement("plans:server-tools")

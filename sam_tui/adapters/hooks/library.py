@@ -115,7 +115,7 @@ def _word(hook: Hook, data: dict[str, object], specific: dict[str, object]) -> t
     except TypeError:
         word = "deny"
     if word == "deny" and decision not in ("block", "deny"):
-        return word, f"it decided {str(decision)[:60]!r}, which is not a decision"
+        return word, f"it decided {str(decision)!r}, which is not a decision"
     return word, reason or (_SILENT if word == "deny" else "")
 
 
@@ -372,5 +372,5 @@ def _unheard(_: str) -> None:
 
 def _failure_words(result: CommandResult) -> str:
     how = result.signal or f"exit code {result.exit_code}"
-    detail = (result.errors.strip() or result.output.strip())[:500]
+    detail = result.errors.strip() or result.output.strip()  # cut once its secrets are masked
     return f"failed ({how})" + (f": {detail}" if detail else "")

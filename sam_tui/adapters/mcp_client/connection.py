@@ -246,14 +246,15 @@ class Connection:
         before = self._approved.get(tool, judged or now)
         before = judged if judged.startswith(f"{before}.") else before
         if before not in (now, now.partition(".")[0]):  # older files have no hints
-            host, decision = context.permit.host, None
-            name = plain(tool, 64)
+            host, decision, name = context.permit.host, None, plain(tool, 64)
             if host is not None and not host.approves_all:
+                revision = f"{now[:32]}{now[-16:]}" or "0" * 48  # of a tool that is gone
                 decision = await host.confirm(
                     f"the MCP server {self.name} changed the description, arguments or hints of "
-                    f"{name} since it was allowed: earlier grants do not apply",
+                    f"{name} since it was allowed: earlier grants do not apply (changed: {revision})",
                     once=f"use {name} as {self.name} describes it now",
                     rule="changed-tool",
+                    revision=revision,
                 )
             if host is None or (decision is not None and not decision.allowed):
                 raise ToolError(

@@ -122,17 +122,18 @@ class Guard:
 
     async def confirm(self, request: Request, why: str, rule: str) -> Decision:
         """Ask about a call that nothing here stops. A yes holds for this call alone."""
-        touched = self.explain(request.conversation, request.operation, request.accesses).targets
         question = ApprovalRequest(
             request.operation,
             request.summary,
-            touched,
+            self.explain(request.conversation, request.operation, request.accesses).targets,
             why,
             self.workspace.root,
             preview=tuple(request.preview()),
             asker=request.asker,
             choices=(ScopeChoice("once", request.once, "once"),),
             words=request.words,
+            destructive=request.destructive,
+            revision=request.revision,
         )
         verdict = request.decided("deny", "user", rule, why)
         verdict = replace(verdict, scope=ONCE, targets=question.targets)

@@ -96,6 +96,8 @@ class Request:
     """Raises ``ToolError`` where it would no longer do what was shown of it."""
     remark: str = ""
     """What the person said when they changed what is proposed."""
+    revision: str = ""
+    """As of ``ApprovalRequest``."""
     ahead: bool = False
     """Whether it is about calls to come: none waits for the answer."""
     arguments: str = ""

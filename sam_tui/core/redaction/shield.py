@@ -193,6 +193,15 @@ class Shield:
             return {self.mask_data(key): self._mask_entry(key, value) for key, value in pairs}
         return data
 
+    def without_known(self, data: Any) -> Any:
+        """Lists and objects with placeholders for the secrets that are known; else as they are."""
+        if isinstance(data, list):
+            return [self.without_known(item) for item in cast("list[Any]", data)]
+        if isinstance(data, Mapping):
+            pairs = cast("Mapping[Any, Any]", data).items()
+            return {self.without_known(key): self.without_known(value) for key, value in pairs}
+        return self._mask_known(data, {}) if isinstance(data, str) else data
+
     def _mask_entry(self, key: object, value: object) -> object:
         if isinstance(key, str) and isinstance(value, str) and telling(key, value):
             counts: dict[str, int] = {}

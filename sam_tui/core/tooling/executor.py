@@ -162,8 +162,8 @@ class Executor:
             operation = resolved.operation
             if operation is None:
                 operation = self.registry.chosen(resolved.tool, fields)
-            if resolved.tool.local and not operation.sends:
-                fields = self.shield.unmask_data(fields)
+            stays = resolved.tool.local and not operation.sends
+            fields = self.shield.unmask_data(fields) if stays else self.shield.without_known(fields)
             key, named = operation_key(resolved.tool, operation), True
             arguments, ignored = validate_arguments(resolved.tool, operation, fields)
         except SamError as fault:

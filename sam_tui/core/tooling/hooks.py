@@ -103,6 +103,7 @@ class Hooking:
             self._warn(asker, problem)
         if not waiting:
             return Said()
+        fields = self.guard.shield.mask_data(fields)
         fields = {"permission_mode": self.guard.policy.mode, **fields}
         occasion = Occasion(event, asker.conversation, fields, subject, accesses)
         answers: dict[int, HookAnswer] = {}

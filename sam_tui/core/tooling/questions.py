@@ -108,10 +108,16 @@ class HostQuestions:
         return self._guard.policy.trusted
 
     async def confirm(
-        self, why: str, *, once: str, rule: str, preview: tuple[Diff, ...] = ()
+        self,
+        why: str,
+        *,
+        once: str,
+        rule: str,
+        preview: tuple[Diff, ...] = (),
+        revision: str = "",
     ) -> Decision:
         """Whether the person agrees to this very call. ``preview`` is what to read first."""
-        request = replace(self._request, once=once)
+        request = replace(self._request, once=once, revision=revision)
         if preview:
             request = replace(request, preview=lambda: preview)
         try:

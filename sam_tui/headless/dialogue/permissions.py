@@ -22,6 +22,8 @@ from sam_tui.headless.ledger import tool_input
 
 STDIO = "stdio"
 """The tool that is the program on standard input."""
+CHANGED_TOOL = "mcp.changed_tool"
+"""What the question about a changed tool is called: an answer by the tool's name is none to it."""
 _LONGEST_REASON = 400
 
 
@@ -41,15 +43,25 @@ class PermissionTool:
         """Who answers at once: the responder without this tool, and a yes for calls of the tool itself."""
 
         def respond(inquiry: Inquiry) -> Answer | None:
-            if inquiry.call in self._calls and isinstance(inquiry.request, ApprovalRequest):
+            if self._asks_for_itself(inquiry):
                 return Approval("once")
             return before(inquiry) if before is not None else None
 
         return respond
 
+    def _asks_for_itself(self, inquiry: Inquiry) -> bool:
+        """Whether it is about a call of the tool, and not about a change of it or its server's wishes."""
+        request = inquiry.request
+        if inquiry.call not in self._calls or not isinstance(request, ApprovalRequest):
+            return False
+        return request.operation == self.name and not request.revision
+
     def attends(self, inquiry: Inquiry) -> bool:
-        """Whether the tool is asked: about approvals, once its server is there."""
-        return self._listening and isinstance(inquiry.request, ApprovalRequest)
+        """Whether the tool is asked: about approvals, once its server is there. Not about what its own
+        server wants during its call."""
+        if not self._listening or inquiry.call in self._calls:
+            return False
+        return isinstance(inquiry.request, ApprovalRequest)
 
     @contextmanager
     def listening(self) -> Generator[None]:
@@ -75,8 +87,8 @@ class PermissionTool:
         text = " ".join(done.finished.text.split())[:_LONGEST_REASON]
         if not done.finished.ok:
             raise _NoAnswer(f"it failed: {text}")
-        try:
-            return json.loads(done.finished.text)
+        try:  # what its server was refused can follow
+            return json.JSONDecoder().raw_decode(done.finished.text.lstrip())[0]
         except (ValueError, RecursionError):
             raise _NoAnswer(f"it answered: {text}") from None
 
@@ -138,11 +150,13 @@ async def _answer(
 
 def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, dict[str, object]]:
     """What is asked about: the call itself, or what it wants besides, in the guard's words."""
-    if call is not None and request.operation.partition(".")[0] == call.name.partition(".")[0]:
+    tool = request.operation.partition(".")[0]
+    if call is not None and not request.revision and tool == call.name.partition(".")[0]:
         return call.name, tool_input(call.arguments)
     described: dict[str, object] = {"summary": request.summary, "targets": list(request.targets)}
     change = {"change": request.difference} if request.preview else {}
-    return request.operation, {**described, "why": request.why, **change}
+    operation = CHANGED_TOOL if request.revision else request.operation
+    return operation, {**described, "why": request.why, **change}
 
 
 def _approval(answer: object, arguments: dict[str, object]) -> Approval:

@@ -106,8 +106,10 @@ class GuardedServers:
         return await self._pool.names() if self._pool is not None else ServerNames()
 
     async def complete(self, typed: "TypedValue") -> Sequence[str]:
-        """The values that the server proposes for what was typed."""
-        return await self._pool.complete(typed) if self._pool is not None else ()
+        """The values that the server proposes for what was typed. A secret is not sent to it."""
+        hide = self._shield.without_known
+        sent = replace(typed, value=hide(typed.value), others=hide(typed.others))
+        return await self._pool.complete(sent) if self._pool is not None else ()
 
     def accesses(self, name: str) -> "Sequence[Access]":
         """What a call of an offered tool touches, by the last list of its server; starts none."""

@@ -141,6 +141,7 @@ class RunningProgram:
             self._loop.remove_reader(end)
             os.close(end)
         self._output = self._errors = -1
+        await self._run.settle()
         # Only a process stuck in the kernel is still there; the subprocess module reaps it later.
         self._process.poll()
         if self._confined_run is not None:

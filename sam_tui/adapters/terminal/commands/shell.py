@@ -119,6 +119,7 @@ class ShellCommands:
         execution.unhurried = request.unhurried or _never
         try:
             timed_out = not await execution.wait(request.timeout)
+            await run.settle()
             if confined_run is not None:
                 await confined_run.finish()
             if exceeded := run.exceeded:

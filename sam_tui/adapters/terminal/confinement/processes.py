@@ -231,6 +231,11 @@ class TrackedRun:
             self._confined_run.begin(pid)
         self._watch(pid, since)
 
+    async def settle(self) -> None:
+        """Once its shell has ended, wait until it is known how."""
+        if self._process is not None:
+            await self._process.settle()
+
     @property
     def exceeded(self) -> set[str]:
         """The limits for which it was ended; each is told once."""

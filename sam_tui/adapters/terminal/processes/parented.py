@@ -1,11 +1,13 @@
 """A command whose parent is a small process of ours that takes in every process the command orphans."""
 
+import asyncio
 import errno
 import json
 import os
 import select
 import signal
 import socket
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, cast
@@ -18,6 +20,8 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import STARTED
 _MOST_FREE = 1
 _PATIENCE = 5.0
 """Seconds in which a parent has to answer."""
+_MOMENT = 0.1
+"""Seconds in which one that runs has said how its command ended."""
 _KILLED = -signal.SIGKILL
 _SAY = b"{}"
 
@@ -157,18 +161,29 @@ class ParentedProcess:
         return self.returncode
 
     def code(self) -> int | None:
-        """The return code once it has ended; it stays unreaped."""
+        """The return code once it has ended and its parent said so; it stays unreaped."""
         self._hear()
         if self._code is None and not self._lives():
-            if self._attached:
-                with suppress(OSError):
-                    os.kill(
-                        self.parent.identity[0], signal.SIGCONT
-                    )  # the command may have stopped it
-            self._hear(_PATIENCE)
-            if self._code is None:
+            self._go_on()
+            self._hear(_MOMENT)
+            if self._code is None and not self._attached:
                 self._code = _KILLED  # with its parent, which the command killed
         return self._code
+
+    async def settle(self) -> None:
+        """Once it has ended, wait until its parent has said so, though the command goes on stopping it."""
+        deadline = time.monotonic() + _PATIENCE
+        while self.code() is None and not self._lives():
+            if time.monotonic() > deadline:
+                self._code = _KILLED
+                return
+            await asyncio.to_thread(_readable, self.parent.control, _MOMENT)
+
+    def _go_on(self) -> None:
+        """Have its parent go on, which the command may have stopped."""
+        if self._attached:
+            with suppress(OSError):
+                os.kill(self.parent.identity[0], signal.SIGCONT)
 
     @property
     def idle(self) -> bool:

@@ -300,7 +300,7 @@ def _starts(
         return ""
     if _URL.fullmatch(key):
         return _leads_elsewhere(key, values, before)
-    if key == _WORKTREE and all(_lies(value, real, inside) for value in values):
+    if key == _WORKTREE and all(_is_own_tree(value, real, inside) for value in values):
         return ""
     return f"{key} = {', '.join(values)[:200]} may start a program or lead elsewhere"
 
@@ -319,6 +319,14 @@ def _has_harmless_values(key: str, values: list[str]) -> bool:
     )
 
 
-def _lies(path: str, real: str, inside: Sequence[str]) -> bool:
-    tree = os.path.realpath(os.path.join(os.path.dirname(real), path))
-    return any(tree == root or tree.startswith(f"{root.rstrip('/')}/") for root in inside)
+def _is_own_tree(path: str, real: str, inside: Sequence[str]) -> bool:
+    """Whether a work tree is where git puts it by itself: the folder of a repository or of a submodule.
+
+    Any other one could be exchanged for a link, and git would write through it to what it leads to.
+    """
+    folder = os.path.dirname(real)
+    above, _, below = f"{folder}/".partition("/.git/")
+    expected = os.path.join(above, *(name for name in below.split("/") if name != "modules"))
+    tree = os.path.realpath(os.path.join(folder, path))
+    within = any(tree == root or tree.startswith(f"{root.rstrip('/')}/") for root in inside)
+    return within and tree == expected.rstrip("/")
