@@ -208,7 +208,8 @@ class Conversations:
     ) -> None:
         from sam_tui.core.agent.lease import followed
 
-        store, read = self._runtime.conversations, list[Message]()
+        store = self._runtime.conversations
+        read: list[Message] = []
         try:
             async for messages in followed(store, conversation):
                 read += messages
