@@ -12,7 +12,7 @@ from sam_tui.cli import claude
 from sam_tui.cli.claude import SHARED, F, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to, masked_in_log
 from sam_tui.cli.numbers import FiniteRange
-from sam_tui.cli.settings import data_dir_of, environment, option, with_settings
+from sam_tui.cli.settings import data_dir_of, environment, option, with_settings, with_value
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.headless.request import OUTPUT_FORMATS
@@ -45,10 +45,10 @@ CHOOSE = "?"
 Values = dict[str, Any]
 
 
-def _hide(_context: click.Context, _option: click.Parameter, key: str | None) -> str | None:
+def _hide(context: click.Context, option: click.Parameter, key: str | None) -> str | None:
     """A key on the command line is shown to nobody any longer."""
     hide_argument(key or "")
-    return key
+    return with_value(context, option, key)
 
 
 _PLACE = (
@@ -151,7 +151,7 @@ _BEHAVIOUR = (
     *SHARED,
 )
 _SERVERS = (
-    click.option(
+    option(
         "--mcp-config",
         multiple=True,
         metavar="FILE|JSON",
@@ -160,9 +160,9 @@ _SERVERS = (
     click.option("--strict-mcp-config", is_flag=True, help="Only servers that --mcp-config names."),
 )
 _CONVERSATION = (
-    click.option("--agent", metavar="COMMAND", help="An ACP agent in place of a model."),
+    option("--agent", metavar="COMMAND", help="An ACP agent in place of a model."),
     click.option("-c", "--continue", "latest", is_flag=True, help="Continue the last one here."),
-    click.option(
+    option(
         "-r",
         "--resume",
         metavar="[ID]",

@@ -3,12 +3,12 @@
 import os
 from collections import ChainMap
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
-from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.local_files.bounded import read_settings
 from sam_tui.folders import data_folder
 from sam_tui.settings.files import SettingsFile, settings_of_option
@@ -20,6 +20,7 @@ _OVERLAY = "sam_tui.settings"
 _BEHIND = "sam_tui.settings.behind"
 """The key under which the context stores the settings behind the options."""
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 _OPTIONS = {setting.option for setting in SETTINGS if setting.option}
 _TOLERANT = ("doctor", "config")
 """Commands that mend a file that cannot be read, and so begin without it."""
@@ -31,7 +32,20 @@ def option(*declarations: str, **attributes: Any) -> Callable[[F], F]:
     name = names[0] if names else max(declarations, key=len).lstrip("-").replace("-", "_")
     if name in _OPTIONS and "flag_value" not in attributes:
         attributes["default"] = lambda: _default(name)
+    if "--model" not in declarations:  # an empty model is no model, which has an answer of its own
+        attributes.setdefault("callback", with_value)
     return click.option(*declarations, **attributes)
+
+
+def with_value(context: click.Context, parameter: click.Parameter, value: T) -> T:
+    """The value, if it is not empty: a script fills it from a variable, and without one the option
+    would quietly do nothing. Raises ``UsageError``."""
+    words = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
+    given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    if given and "" in words:
+        word = max(parameter.opts, key=len)
+        raise UsageError(f"{word} is empty.", hint="Leave it out, or give it a value.")
+    return value
 
 
 def _default(name: str) -> object:
@@ -54,10 +68,10 @@ def _settings_behind(context: click.Context | None) -> Settings:
     return context.meta[_BEHIND]
 
 
-def read_overlay(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+def read_overlay(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
     """Read what ``--settings`` names, before other options ask for their defaults."""
-    if value is not None:
-        context.meta[_OVERLAY] = settings_of_option(value)
+    if (named := with_value(context, parameter, value)) is not None:
+        context.meta[_OVERLAY] = settings_of_option(named)
         context.meta.pop(_BEHIND, None)
 
 

@@ -40,12 +40,6 @@ if TYPE_CHECKING:
     from sam_tui.core.messages import ToolCall
     from sam_tui.headless.approvals import Approvals
 
-_NEVER_EMPTY = (
-    *("answers", "approvals", "goal", "output_last_message"),
-    *("permission_prompt_tool", "resume", "session_id"),
-)
-"""Options that a script fills from a variable, and that would quietly do nothing without a value."""
-
 
 @click.command("run", cls=HeadlessCommand, short_help="Run one prompt without a screen.")
 @click.argument("prompt", required=False, metavar="[PROMPT|-]")
@@ -210,11 +204,7 @@ def _require_tools(runtime: Runtime, path: str, calls: "Sequence[ToolCall]") -> 
 
 
 def _check(values: Values) -> None:
-    """Raise ``UsageError`` for options that do not go together, or have nothing behind them."""
-    for name in _NEVER_EMPTY:
-        if values[name] == "":
-            word = name.replace("_", "-")
-            raise UsageError(f"--{word} is empty.", hint="Leave it out, or give it a value.")
+    """Raise ``UsageError`` for options that do not go together."""
     if values["input_format"] == "stream-json":
         if values["output_format"] != "stream-json":
             raise UsageError("--input-format stream-json needs --output-format stream-json.")
