@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sam_tui.cli.settings import option, read_overlay, with_value
+from sam_tui.cli.settings import option, read_overlay, require_value
 from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def compatible(words: list[str]) -> bool:
 
 def _text(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
     """What a file holds. Raises ``UsageError``."""
-    if (name := with_value(context, option, name)) is None:
+    require_value(context, option, name)
+    if name is None:
         return None
     from sam_tui.core.local_files.bounded import UnusableFile, read_named
 
@@ -98,7 +99,8 @@ def _schema(
     context: click.Context, option: click.Parameter, value: str | None
 ) -> dict[str, Any] | None:
     """The schema of a text or a file."""
-    if (value := with_value(context, option, value)) is None:
+    require_value(context, option, value)
+    if value is None:
         return None
     from sam_tui.headless.structure import read_schema
 

@@ -12,7 +12,7 @@ from sam_tui.cli import claude
 from sam_tui.cli.claude import SHARED, F, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to, masked_in_log
 from sam_tui.cli.numbers import FiniteRange
-from sam_tui.cli.settings import data_dir_of, environment, option, with_settings, with_value
+from sam_tui.cli.settings import data_dir_of, environment, option, require_value, with_settings
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.headless.request import OUTPUT_FORMATS
@@ -48,7 +48,8 @@ Values = dict[str, Any]
 def _hide(context: click.Context, option: click.Parameter, key: str | None) -> str | None:
     """A key on the command line is shown to nobody any longer."""
     hide_argument(key or "")
-    return with_value(context, option, key)
+    require_value(context, option, key)
+    return key
 
 
 _PLACE = (

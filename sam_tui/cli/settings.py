@@ -20,7 +20,6 @@ _OVERLAY = "sam_tui.settings"
 _BEHIND = "sam_tui.settings.behind"
 """The key under which the context stores the settings behind the options."""
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 _OPTIONS = {setting.option for setting in SETTINGS if setting.option}
 _TOLERANT = ("doctor", "config")
 """Commands that mend a file that cannot be read, and so begin without it."""
@@ -33,19 +32,25 @@ def option(*declarations: str, **attributes: Any) -> Callable[[F], F]:
     if name in _OPTIONS and "flag_value" not in attributes:
         attributes["default"] = lambda: _default(name)
     if "--model" not in declarations:  # an empty model is no model, which has an answer of its own
-        attributes.setdefault("callback", with_value)
+        attributes.setdefault("callback", _with_value)
     return click.option(*declarations, **attributes)
 
 
-def with_value(context: click.Context, parameter: click.Parameter, value: T) -> T:
-    """The value, if it is not empty: a script fills it from a variable, and without one the option
-    would quietly do nothing. Raises ``UsageError``."""
-    words = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
-    given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-    if given and "" in words:
+def _with_value(context: click.Context, parameter: click.Parameter, value: object) -> object:
+    require_value(context, parameter, value)
+    return value
+
+
+def require_value(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    """Raise ``UsageError`` for an empty value on the command line.
+
+    Scripts fill it from a variable, and without one the option would quietly do nothing.
+    """
+    words = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+    said = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    if said and "" in words:
         word = max(parameter.opts, key=len)
         raise UsageError(f"{word} is empty.", hint="Leave it out, or give it a value.")
-    return value
 
 
 def _default(name: str) -> object:
@@ -70,8 +75,9 @@ def _settings_behind(context: click.Context | None) -> Settings:
 
 def read_overlay(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
     """Read what ``--settings`` names, before other options ask for their defaults."""
-    if (named := with_value(context, parameter, value)) is not None:
-        context.meta[_OVERLAY] = settings_of_option(named)
+    require_value(context, parameter, value)
+    if value is not None:
+        context.meta[_OVERLAY] = settings_of_option(value)
         context.meta.pop(_BEHIND, None)
 
 

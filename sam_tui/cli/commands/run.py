@@ -182,6 +182,10 @@ def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationI
     if runtime.workspace.locate(approvals.path).root is not None:
         why = f"{approvals.path} is in the workspace, where the agent could approve its own calls."
         raise ConfigurationError(why, hint="Choose a file outside with --approvals.")
+    folder = os.path.dirname(os.path.abspath(approvals.path))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        why = f"{approvals.path} could not be written at the end: {folder} is not a folder to write to."
+        raise ConfigurationError(why, hint="Make the folder, or choose another file.")
     if not approvals.entries or conversation is None or runtime.model is None:
         return
     if approvals.conversation != conversation:
