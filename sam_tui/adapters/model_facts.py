@@ -20,9 +20,10 @@ from sam_tui.core.usage import Price
 PRICES_FILE = "prices.toml"
 _TABLE = "model_prices_and_context_window_backup.json"
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-_PRICES_HINT = 'Write ["openai/my-model"], and below it input, output and cached in dollars for a million tokens.'
+_PRICES_HINT = (
+    'Write ["openai/my-model"], and below it input, output and cached: '
+    "dollars for a million tokens."
+)
 
 
 class _PriceTable(BaseModel):

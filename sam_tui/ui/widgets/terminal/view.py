@@ -323,7 +323,7 @@ class TerminalView(TerminalPast, can_focus=True):
         return self._give(self.session.report, data)
 
     def _give(self, send: "Callable[[bytes], None]", data: bytes) -> bool:
-        """A program that does not read, or ends this instant, is answered with the bell, a paste in words."""
+        """The bell answers for a program that does not read or just ended, words answer for a paste."""
         try:
             send(data)
         except ToolError as error:
