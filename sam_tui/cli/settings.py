@@ -47,8 +47,8 @@ def require_value(context: click.Context, parameter: click.Parameter, value: obj
     Scripts fill it from a variable, and without one the option would quietly do nothing.
     """
     words = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-    said = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-    if said and "" in words:
+    source = context.get_parameter_source(parameter.name or "")
+    if source is ParameterSource.COMMANDLINE and "" in words:
         word = max(parameter.opts, key=len)
         raise UsageError(f"{word} is empty.", hint="Leave it out, or give it a value.")
 
