@@ -134,11 +134,7 @@ _BEHAVIOUR = (
         metavar="ID|TEXT",
         help="One of the system prompts (“sam-tui prompts list”), or words of your own.",
     ),
-    option(
-        "--personality",
-        metavar="ID",
-        help="How the agent speaks (“sam-tui prompts list”).",
-    ),
+    option("--personality", metavar="ID", help="How the agent speaks (“sam-tui prompts list”)."),
     option("--topic", metavar="NAME", help="Share memory with conversations of this topic."),
     option("--workflow-mode", is_flag=True, help="Continue while the model is not done."),
     option(

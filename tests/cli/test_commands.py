@@ -398,13 +398,3 @@ def test_output_that_is_full_is_told_and_a_reader_that_left_is_not(
     assert (full.code, full.err) == (1, told)
     left = sam(program=("bash", "-c", f"{line} | true; exit $PIPESTATUS", sys.executable))
     assert (left.code, left.err) == (0, "")
-
-
-@pytest.mark.requirement("plans:workers")
-def test_a_worker_is_refused_a_role_that_cannot_be_handed_out(sam: Command) -> None:
-    for role, words in {
-        "Orchestrator": "cannot be handed out",
-        "Nobody": "no role 'Nobody'",
-    }.items():
-        ended = sam("worker", "--roles", role)
-        assert (ended.code, words in ended.err) == (2, True), ended.err
