@@ -885,7 +885,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sessions:import": Requirement("Our own JSON and session files of Claude Code and Codex become conversations; their text gains no authority, decision or reminder.", "issue 16.4"),
     "sessions:import-damaged": Requirement("Of a file that is cut off or damaged what is whole is imported and the rest counted; one without a word of a conversation is refused.", "issue 16.4"),
     "sessions:repair": Requirement("What is whole in a damaged database is restored, and the damaged file stays.", "issue 16.4, peers 2.2 6"),
-    "sessions:shown": Requirement("What people were shown of a call, with its duration and the decision on it, is stored, and stands again in a conversation that is resumed.", "issue 16.4"),
+    "sessions:shown": Requirement("What people were shown of a call, with its duration and the decision on it, and the notices of the workbench are stored, and stand again at their place in a conversation that is resumed.", "issue 16.4"),
     "session:dangling": Requirement("Calls that a crash left open are closed on resume.", "architecture 6"),
     "session:refuses": Requirement("An empty message or a missing model is refused before anything is stored.", "issue 2 bad input"),
     "settings:broken": Requirement("What a settings file has wrong is told with file, line and what may be meant, ends no command in a traceback, and keeps doctor and config usable.", "issue 17.8"),

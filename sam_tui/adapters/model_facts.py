@@ -6,7 +6,6 @@ The prices stand in ``prices.toml`` in the settings folder.
 import importlib.util
 import json
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Annotated, cast
 
@@ -15,11 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import read_settings
 from sam_tui.core.ports.model import ModelFacts
+from sam_tui.core.text.toml_lines import toml_table
 from sam_tui.core.usage import Price
 
 PRICES_FILE = "prices.toml"
 _TABLE = "model_prices_and_context_window_backup.json"
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_PRICES_HINT = (
+    'Write ["openai/my-model"], and below it input, output and cached: '
+    "dollars for a million tokens."
+)
 
 
 class _PriceTable(BaseModel):
@@ -33,18 +37,14 @@ class _PriceTable(BaseModel):
 def read_prices(config_dir: str) -> Mapping[str, Price]:
     """Model name -> price; empty without a file. Raises ``ConfigurationError`` for one that is wrong."""
     path = os.path.join(config_dir, PRICES_FILE)
-    text = read_settings(path)
+    content = toml_table(read_settings(path) or "", path, _PRICES_HINT)
     try:
-        tables = TypeAdapter(dict[str, _PriceTable]).validate_python(tomllib.loads(text or ""))
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
-        why = str(error)
-        if isinstance(error, ValidationError):
-            first = error.errors(include_url=False, include_input=False)[0]
-            why = f"{' '.join(map(str, first['loc']))}: {first['msg']}"
+        tables = TypeAdapter(dict[str, _PriceTable]).validate_python(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        why = f"{' '.join(map(str, first['loc']))}: {first['msg']}"
         raise ConfigurationError(
-            f"{path} is not a list of prices: {why}.",
-            hint='Write ["openai/my-model"], and below it input, output and cached in dollars for a'
-            " million tokens.",
+            f"{path} is not a list of prices: {why}.", hint=_PRICES_HINT
         ) from error
     return {name: Price(table.input, table.output, table.cached) for name, table in tables.items()}
 

@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.code import Insight
     from sam_tui.core.ports.model import Embedder
     from sam_tui.core.ports.policy import BundleFolder, DecisionHistory
-    from sam_tui.core.ports.storage import ConversationCatalog, ConversationStore, ResultStore
+    from sam_tui.core.ports.storage import (
+        ConversationCatalog,
+        ConversationStore,
+        NoticeStore,
+        ResultStore,
+    )
 
 
 class Stores(Lazy, ABC):
@@ -91,6 +96,11 @@ class Stores(Lazy, ABC):
     def conversations(self) -> "ConversationStore":
         """The stored conversations."""
         return self.storage.conversations
+
+    @property
+    def notices(self) -> "NoticeStore":
+        """What the program said to the person in each conversation."""
+        return self.storage.notices
 
     @property
     def calls(self) -> "CallLog":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sam_tui.cli.settings import option, read_overlay
+from sam_tui.cli.settings import option, read_overlay, require_value
 from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,8 +82,9 @@ def compatible(words: list[str]) -> bool:
     return "--compat=claude" in words or ("--compat", "claude") in pairwise(words)
 
 
-def _text(_context: click.Context, option: click.Parameter, name: str | None) -> str | None:
+def _text(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
     """What a file holds. Raises ``UsageError``."""
+    require_value(context, option, name)
     if name is None:
         return None
     from sam_tui.core.local_files.bounded import UnusableFile, read_named
@@ -95,9 +96,10 @@ def _text(_context: click.Context, option: click.Parameter, name: str | None) ->
 
 
 def _schema(
-    _context: click.Context, _option: click.Parameter, value: str | None
+    context: click.Context, option: click.Parameter, value: str | None
 ) -> dict[str, Any] | None:
     """The schema of a text or a file."""
+    require_value(context, option, value)
     if value is None:
         return None
     from sam_tui.headless.structure import read_schema
@@ -113,9 +115,7 @@ SHARED = (
         metavar="NAMES",
         help="Models that answer, in this order, while the first is overloaded or gone.",
     ),
-    click.option(
-        "--append-system-prompt", metavar="TEXT", help="Add this text to the system prompt."
-    ),
+    option("--append-system-prompt", metavar="TEXT", help="Add this text to the system prompt."),
     click.option(
         "--tools",
         multiple=True,
@@ -147,7 +147,7 @@ SHARED = (
 )
 """Those that hold for the workbench, too."""
 _OPTIONS = (
-    click.option(
+    option(
         "--allowed-tools",
         "--allowedTools",
         "allowed_tools",
@@ -171,12 +171,12 @@ _OPTIONS = (
         is_flag=True,
         help="Print each message again when the run takes it.",
     ),
-    click.option(
+    option(
         "--permission-prompt-tool",
         metavar="TOOL|stdio",
         help="Let an MCP tool, or the program on standard input, answer approvals.",
     ),
-    click.option(
+    option(
         "--approvals",
         metavar="FILE",
         help="Write approvals that nobody answered to FILE; with --resume make the calls that "

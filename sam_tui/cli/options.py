@@ -12,7 +12,7 @@ from sam_tui.cli import claude
 from sam_tui.cli.claude import SHARED, F, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to, masked_in_log
 from sam_tui.cli.numbers import FiniteRange
-from sam_tui.cli.settings import data_dir_of, environment, option, with_settings
+from sam_tui.cli.settings import data_dir_of, environment, option, require_value, with_settings
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.headless.request import OUTPUT_FORMATS
@@ -45,9 +45,10 @@ CHOOSE = "?"
 Values = dict[str, Any]
 
 
-def _hide(_context: click.Context, _option: click.Parameter, key: str | None) -> str | None:
+def _hide(context: click.Context, option: click.Parameter, key: str | None) -> str | None:
     """A key on the command line is shown to nobody any longer."""
     hide_argument(key or "")
+    require_value(context, option, key)
     return key
 
 
@@ -133,11 +134,7 @@ _BEHAVIOUR = (
         metavar="ID|TEXT",
         help="One of the system prompts (“sam-tui prompts list”), or words of your own.",
     ),
-    option(
-        "--personality",
-        metavar="ID",
-        help="How the agent speaks (“sam-tui prompts list”).",
-    ),
+    option("--personality", metavar="ID", help="How the agent speaks (“sam-tui prompts list”)."),
     option("--topic", metavar="NAME", help="Share memory with conversations of this topic."),
     option("--workflow-mode", is_flag=True, help="Continue while the model is not done."),
     option(
@@ -151,7 +148,7 @@ _BEHAVIOUR = (
     *SHARED,
 )
 _SERVERS = (
-    click.option(
+    option(
         "--mcp-config",
         multiple=True,
         metavar="FILE|JSON",
@@ -160,9 +157,9 @@ _SERVERS = (
     click.option("--strict-mcp-config", is_flag=True, help="Only servers that --mcp-config names."),
 )
 _CONVERSATION = (
-    click.option("--agent", metavar="COMMAND", help="An ACP agent in place of a model."),
+    option("--agent", metavar="COMMAND", help="An ACP agent in place of a model."),
     click.option("-c", "--continue", "latest", is_flag=True, help="Continue the last one here."),
-    click.option(
+    option(
         "-r",
         "--resume",
         metavar="[ID]",

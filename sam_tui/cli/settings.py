@@ -3,12 +3,12 @@
 import os
 from collections import ChainMap
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
-from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.local_files.bounded import read_settings
 from sam_tui.folders import data_folder
 from sam_tui.settings.files import SettingsFile, settings_of_option
@@ -31,7 +31,26 @@ def option(*declarations: str, **attributes: Any) -> Callable[[F], F]:
     name = names[0] if names else max(declarations, key=len).lstrip("-").replace("-", "_")
     if name in _OPTIONS and "flag_value" not in attributes:
         attributes["default"] = lambda: _default(name)
+    if "--model" not in declarations:  # an empty model is no model, which has an answer of its own
+        attributes.setdefault("callback", _with_value)
     return click.option(*declarations, **attributes)
+
+
+def _with_value(context: click.Context, parameter: click.Parameter, value: object) -> object:
+    require_value(context, parameter, value)
+    return value
+
+
+def require_value(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    """Raise ``UsageError`` for an empty value on the command line.
+
+    Scripts fill it from a variable, and without one the option would quietly do nothing.
+    """
+    words = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+    source = context.get_parameter_source(parameter.name or "")
+    if source is ParameterSource.COMMANDLINE and "" in words:
+        word = max(parameter.opts, key=len)
+        raise UsageError(f"{word} is empty.", hint="Leave it out, or give it a value.")
 
 
 def _default(name: str) -> object:
@@ -54,8 +73,9 @@ def _settings_behind(context: click.Context | None) -> Settings:
     return context.meta[_BEHIND]
 
 
-def read_overlay(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+def read_overlay(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
     """Read what ``--settings`` names, before other options ask for their defaults."""
+    require_value(context, parameter, value)
     if value is not None:
         context.meta[_OVERLAY] = settings_of_option(value)
         context.meta.pop(_BEHIND, None)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ConversationFiles,
         ConversationRecord,
         ConversationStore,
+        NoticeStore,
     )
     from sam_tui.core.services import PluginReport
     from sam_tui.core.tooling.checkpoints import Rewinder
@@ -77,6 +78,8 @@ class RuntimeParts(Services, Protocol):
     def pictures(self) -> "Pictures": ...
     @property
     def conversations(self) -> "ConversationStore": ...
+    @property
+    def notices(self) -> "NoticeStore": ...
     @property
     def calls(self) -> "CallLog": ...
     @property
@@ -301,7 +304,8 @@ class Runtime:
             raise UsageError(f"There is no conversation {conversation}.")
         entries = [DatedMessage(*moment) for moment in self.conversations.timeline(conversation)]
         displays = self.conversations.call_displays(conversation)
-        return ConversationDocument(record.title, record.workspace, entries, displays)
+        notices = self.parts.notices.load(conversation)
+        return ConversationDocument(record.title, record.workspace, entries, displays, notices)
 
     def add_document(self, document: "ConversationDocument") -> ConversationId:
         """Store a document as a new conversation of this workspace; returns its id."""
@@ -330,8 +334,7 @@ class Runtime:
         """
         if self._own(conversation) is None:
             raise UsageError(f"There is no conversation {conversation} to copy.")
-        copy = mint_conversation()
-        self.conversations.fork(conversation, copy, at=at)
+        self.conversations.fork(conversation, copy := mint_conversation(), at=at)
         return copy
 
     def open_runner(self, report: Callable[[str], None]) -> "Runner":

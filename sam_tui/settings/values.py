@@ -56,11 +56,14 @@ def suggestion(key: str) -> str:
             "Settings files contain no keys of providers: “sam-tui config key PROVIDER” "
             "stores them."
         )
-    if meant := _meant(key, name):
+    if key not in SECTIONS and (meant := _meant(key, name)):
         return f"Did you mean “{meant}”?"
-    if section in SECTIONS:
-        names = ", ".join(s.name for s in SETTINGS if s.section == section)
-        return f"[{section}] has: {names}."
+    table = key if key in SECTIONS else section
+    if table in SECTIONS:
+        names = ", ".join(s.name for s in SETTINGS if s.section == table)
+        return f"[{table}] has: {names}."
+    if near := difflib.get_close_matches(section or key, SECTIONS, 1, 0.6):
+        return f"Did you mean the section [{near[0]}]?"
     return "“sam-tui config show” lists all settings."
 
 

@@ -376,7 +376,7 @@ class SamApp(App[None], inherit_bindings=False):
     def notify(self, message: str, **options: Any) -> None:
         """Say something over the screen for a while; to people who listen as a line."""
         if self.has_class("-reader"):
-            self.chat.transcript.add_notice("info", message)
+            self.chat.transcript.add_remark(message)
             self.chat.prompt.area.refresh()
         else:
             super().notify(message, **options)

@@ -133,7 +133,9 @@ class Bridge:
             case WorkflowMoved():
                 self._workflows.moved()
             case Noticed():
-                self._screen.transcript.add_notice(event.level, event.text)
+                key = event.conversation
+                tab = self._current.tab_of(key) if key is not None else None
+                (tab or self._current.tab).transcript.add_notice(event.level, event.text)
             case _:
                 if (tab := self._current.tab_of(event.conversation)) is not None:
                     self._apply_to(tab, event)

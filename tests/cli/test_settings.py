@@ -148,7 +148,10 @@ GIVEN = {
 """What ``--settings`` refuses, and with what word."""
 BROKEN = {
     '[model]\nnmae = "x"': (2, "“model.name”"),
-    '[modle]\nname = "x"': (1, "config show"),
+    '[modle]\nname = "x"': (1, "the section [model]"),
+    '[model]\nname = "x"\nname = "y"': (3, "this key is set twice"),
+    "[model]\n[agent]\n[model]": (3, "the table [model] is there twice"),
+    "\ufeff[model]\nname = 3": (2, "model.name must be a text"),
     'name = "x"': (1, "“model.name”"),
     "[model]\n\nname = 3": (3, "model.name must be a text"),
     '[model]\nprovider = "drect"': (2, "“direct”"),

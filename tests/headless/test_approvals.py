@@ -102,6 +102,9 @@ WRONG = {
 @pytest.mark.requirement("headless:approvals-file")
 def test_a_file_that_the_agent_could_write_or_that_is_none_ends_the_run(program: Program) -> None:
     file, model = program.folder / "approvals.json", program.script({"text": "ok"})
+    nowhere = str(program.folder / "nowhere" / "a.json")
+    early = program.run("go", "--model", model, "--approvals", nowhere)
+    assert (early.code, early.out) == (52, "") and f"{nowhere} could not be written" in early.err
     inside = program.run("go", "--model", model, "--approvals", str(program.workspace / "a.json"))
     assert (inside.code, "could approve its own calls" in inside.err) == (52, True)
     for text, words in WRONG.items():

@@ -32,6 +32,12 @@ SAYS_NO = {
     "--goal ": "--goal is empty",
     "--resume ": "--resume is empty",
     "--output-last-message ": "--output-last-message is empty",
+    "--disallowedTools ": "--disallowed-tools is empty",
+    "-C ": "--workspace is empty",
+    "--data-dir ": "--data-dir is empty",
+    "--append-system-prompt ": "--append-system-prompt is empty",
+    "--settings ": "--settings is empty",
+    "--system-prompt-file ": "--system-prompt-file is empty",
     '--json-schema {"type":7}': "is not a JSON schema",
     "--json-schema [": "--json-schema: [",
 }

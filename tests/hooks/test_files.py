@@ -91,6 +91,11 @@ async def test_a_file_that_counts_and_cannot_be_read_is_no_start(place: Place) -
     place.user_file.write_text("{", encoding="utf-8")
     with pytest.raises(ConfigurationError, match=r"hooks\.json: not valid JSON"):
         place.build()
+    place.user_file.unlink()
+    place.user_file.mkdir()
+    with pytest.raises(ConfigurationError, match=r"^\S+/hooks\.json \S") as refused:
+        place.build()
+    assert str(refused.value).count("hooks.json") == 1, "its path is named once"
 
 
 @pytest.mark.requirement("hooks:errors")

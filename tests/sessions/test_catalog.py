@@ -54,6 +54,7 @@ def test_conversations_are_named_pinned_archived_searched_and_deleted(
     assert "user 1: Measure the Größe" in sam("sessions", "search", "measure")[1]
     assert ids("search", '"', "AND", "NEAR(") == []
     with open_storage(data) as storage:
+        storage.notices.add(ConversationId("talk-a"), "info", "Cancelled.")
         storage.conversations.append(ConversationId("talk-b"), [UserMessage("And a measure")])
     assert sorted(ids("search", "measure")) == ["talk-a", "talk-b"], "what came since is found"
 
@@ -69,7 +70,7 @@ def test_conversations_are_named_pinned_archived_searched_and_deleted(
     assert (ids("list"), ids("search", "measure")) == (["talk-b"], ["talk-b"])
     assert sam("sessions", "show", "talk-a")[0] == 2
     with open_storage(data) as storage:
-        for table in ("messages", "call_displays", "results", "memories"):
+        for table in ("messages", "call_displays", "results", "memories", "notices"):
             assert storage.database.query(f"SELECT * FROM {table}") == [] or table == "messages"
         assert not storage.folders.of(ConversationId("talk-a")).exists()
 

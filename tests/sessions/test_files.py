@@ -55,6 +55,7 @@ def hostile(data: Path, workspace: Path) -> None:
             ToolMessage(CALL, "run", f"{HOSTILE} {KEY}", ok=False, summary=HOSTILE),
         ]
         storage.conversations.append(C, talk[:3])
+        storage.notices.add(C, "warning", f"{HOSTILE} {KEY}")
         storage.conversations.append(C, talk[3:], display)
 
 
@@ -154,6 +155,12 @@ def test_exports_hold_no_secret_and_nothing_that_a_reader_runs(sam: Sam, workspa
     assert "default-src 'none'" in texts["html"]
     assert not re.search(r"url\(|@import|https?:", texts["html"])
     assert "2.5 s" in texts["html"]
+    for ending, mark in {
+        "md": "*`! <script>",
+        "html": "! &lt;script&gt;",
+        "json": '"above": 3',
+    }.items():
+        assert mark in texts[ending], "what the program said is in the file"
 
     fence = "````"
     inside = texts["md"].split(f"\n{fence}")

@@ -28,6 +28,7 @@ def test_a_copy_ends_at_any_message_and_takes_the_archive_along(
             TALK, [ReminderMessage("r", "x"), UserMessage("More"), AssistantMessage("Yes")]
         )
         store.keep_pins(TALK, ["never push"])
+        storage.notices.add(TALK, "info", "Pinned: never push")
 
     def forked(*words: str) -> ConversationId:
         code, out = sam("sessions", "fork", "talk-a", *words)
@@ -52,6 +53,7 @@ def test_a_copy_ends_at_any_message_and_takes_the_archive_along(
             copy = copies[at]
             assert len(store.everything(copy)) == count, at
             assert recalled(copy) == ([copy] if archived else []), at
+            assert len(storage.notices.load(copy)) == (at == "7"), at
         assert store.messages(whole) == store.messages(TALK)
         assert store.pins(whole) == ["never push"]
         assert recalled(TALK) == [TALK] and recalled(whole) == [whole]

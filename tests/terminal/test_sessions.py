@@ -231,9 +231,9 @@ async def test_more_than_a_terminal_takes_at_once_arrives_whole(
 ) -> None:
     session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
     await until(session, "ready>")
-    session.write(b"stty raw -echo; echo rea''dy; sleep 0.2; head -c 300000 | md5sum\r")
+    session.write(b"stty raw -echo; echo rea''dy; sleep 0.2; head -c 1300000 | md5sum\r")
     await until(session, "ready\n")
-    data = (bytes(range(97, 123)) * 11539)[:300_000]
+    data = (bytes(range(97, 123)) * 50_000)[:1_300_000]
     session.write(data)
     await until(session, hashlib.md5(data, usedforsecurity=False).hexdigest())
 

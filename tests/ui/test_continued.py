@@ -1,5 +1,6 @@
 """A conversation that is opened again: what waited, and what it looks like."""
 
+import asyncio
 import json
 import os
 import pty
@@ -13,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.core.events import Noticed
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import AssistantMessage, Message, ToolCall, UserMessage
+from sam_tui.core.ports.model import TextDelta
 from tests.fakes.engine_kit import RawModel, calls
+from tests.transcript.hosting import source_text
 from tests.ui.driver import Stage, app_over, build_stage, driven
 from tests.ui.test_chat import says
 
@@ -170,20 +174,47 @@ async def test_a_conversation_looks_the_same_when_it_is_opened_again(
 ) -> None:
     (stage.workspace / "notes.md").write_text("milk\n")
     read = {"operation": "read_file", "filePath": "notes.md"}
-    model.answers += [calls(("file_operations", read)), says("done")]
+    model.answers += [
+        calls(("file_operations", read)),
+        says("done"),
+        [TextDelta("so far"), asyncio.Event()],
+        says("last"),
+    ]
     async with driven(app_over(stage)) as me:
+
+        def looks() -> list[str]:
+            text = me.transcript()
+            return text[text.index("> look") :].splitlines()
+
         await me.ready()
         await me.send("look")
         await me.until(lambda: "done" in me.transcript() and not me.bench.turns.running)
         session = me.bench.current.session
         assert session is not None
-        live = [line for line in me.transcript().splitlines() if line.startswith(("[", ">"))]
-        me.bench.conversations.open(session.conversation)
-        again = [line for line in me.transcript().splitlines() if line.startswith(("[", ">"))]
-    assert live == again
-    assert [line.split()[0] for line in live] == [
-        ">",
-        "[user_context]",
-        "[file_operations.read_file]",
+        await me.send("/pin never push")
+        await me.send("stop here")
+        await me.until(lambda: "so far" in me.transcript())
+        await me.pilot.press("escape")
+        await me.until(lambda: "Cancelled." in me.transcript() and not me.bench.turns.running)
+        await me.send("go on")
+        await me.until(lambda: "last" in me.transcript() and not me.bench.turns.running)
+        await me.send("/layout narrow")
+        live = looks()
+        for _ in range(2):
+            me.bench.conversations.open(session.conversation)
+            assert live == looks(), "what the program said stands at its place"
+        assert not [m for m in model.seen[-1] if "Cancelled." in m.text or "Pinned:" in m.text]
+        await me.send("/fork")
+        await me.until(lambda: me.bench.current.id != session.conversation)
+        assert live == looks()[: len(live)]
+        await me.pilot.press("alt+n")
+        stage.runtime.bus.publish(Noticed(me.bench.current.tabs[0].conversation, "info", "Psst."))
+        await me.until(lambda: "Psst." in source_text(me.bench.current.tabs[0].transcript))
+        assert "Psst." not in me.transcript(), "it belongs to the other tab"
+    first = [line.split()[0] for line in live if line.startswith(("[", ">"))]
+    assert first[:3] == [">", "[user_context]", "[file_operations.read_file]"]
+    assert not any("{" in line for line in live)
+    assert [line for line in live if line in ("Pinned: never push", "Cancelled.")] == [
+        "Pinned: never push",
+        "Cancelled.",
     ]
-    assert "{" not in live[-1]

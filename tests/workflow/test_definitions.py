@@ -37,7 +37,7 @@ def test_midex_s_form_is_taken_as_it_is(bench: Bench) -> None:
 
 
 FAULTS = [
-    ("steps: []", 3, "at least 1 item"),
+    ("steps: []", 3, "at least one entry"),
     ("steps:\n  - {id: a, prompt: a}\n  - {id: a, prompt: b}", 5, "used twice"),
     (
         "steps:\n  - id: a\n    prompt: a\n    needs:\n      - z",
@@ -96,6 +96,14 @@ FAULTS = [
     ("steps: &a [*a]", 3, "anchors and aliases"),
     ("steps: !!python/object:os.system []", 3, "tag"),
     ("steps:\n  - {id: a, prompt: a}\nsteps: []", 5, "appears twice"),
+    ("polcy: {}\nsteps:\n  - {id: a, prompt: a}", 3, "polcy: there is no such field"),
+    (
+        "steps:\n  - {id: a, kind: human, choices: [Yes, No]}",
+        4,
+        "choices.0: this is text: write it",
+    ),
+    ("steps: {a: 1}", 3, "steps: must be a list"),
+    ("steps:\n  - {prompt: a}", 4, "steps.0.id: is missing"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -19,10 +20,16 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports.storage import CallDisplay, ConversationDocument, DatedMessage
+from sam_tui.core.ports.storage import (
+    CallDisplay,
+    ConversationDocument,
+    DatedMessage,
+    StoredNotice,
+)
 from sam_tui.core.text.invisible import json_visible, show_invisible
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NOTICE_MARKS = {"warning": "!", "error": "✗"}
 _MARKS = {"completed": "x", "in-progress": ">", "blocked": "!", "not-started": " "}
 _STYLE = """
 :root{color-scheme:light dark}
@@ -40,7 +47,10 @@ def write_markdown(document: ConversationDocument) -> str:
     lines = [f"# {_plain(document.title) or 'Conversation'}", ""]
     if document.workspace:
         lines += [f"Folder: {_code(document.workspace)}", ""]
-    for entry in document.entries:
+    for entry in _in_order(document):
+        if isinstance(entry, StoredNotice):
+            lines += [f"*{_code(_notice_line(entry))}*", ""]
+            continue
         match entry.message:
             case UserMessage(text=text):
                 lines += [f"## You · {_stamp(entry)}", "", *_quoted(text), ""]
@@ -51,6 +61,20 @@ def write_markdown(document: ConversationDocument) -> str:
             case _:
                 continue
     return "\n".join(lines)
+
+
+def _in_order(document: ConversationDocument) -> Iterator[DatedMessage | StoredNotice]:
+    """The messages, and behind them what the program said."""
+    waiting = deque(document.notices)
+    for number, entry in enumerate(document.entries):
+        while waiting and waiting[0].above <= number:
+            yield waiting.popleft()
+        yield entry
+    yield from waiting
+
+
+def _notice_line(notice: StoredNotice) -> str:
+    return f"{_NOTICE_MARKS.get(notice.level, '·')} {notice.text}"
 
 
 def _markdown_call(result: ToolMessage, displays: Mapping[CallId, CallDisplay]) -> Iterator[str]:
@@ -71,7 +95,9 @@ def _markdown_call(result: ToolMessage, displays: Mapping[CallId, CallDisplay]) 
 def write_html(document: ConversationDocument) -> str:
     """One page: its policy allows its own style and nothing else; every text is escaped."""
     title = escape(_plain(document.title) or "Conversation")
-    body = "\n".join(part for entry in document.entries for part in _html(entry, document.displays))
+    body = "\n".join(
+        part for entry in _in_order(document) for part in _html(entry, document.displays)
+    )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';'
@@ -82,7 +108,12 @@ def write_html(document: ConversationDocument) -> str:
     )
 
 
-def _html(entry: DatedMessage, displays: Mapping[CallId, CallDisplay]) -> Iterator[str]:
+def _html(
+    entry: DatedMessage | StoredNotice, displays: Mapping[CallId, CallDisplay]
+) -> Iterator[str]:
+    if isinstance(entry, StoredNotice):
+        yield f'<div class="muted">{_pre(_notice_line(entry))}</div>'
+        return
     match entry.message:
         case UserMessage(text=text):
             yield f'<div class="user"><time>{_stamp(entry)}</time>{_pre(text)}</div>'
@@ -193,6 +224,12 @@ class _File(BaseModel):
     calls: list[CallDisplay] = []
 
 
+class _WrittenFile(_File):
+    """What is written and not read back: nobody else speaks as the program."""
+
+    notices: list[StoredNotice]
+
+
 @cache
 def _adapter() -> TypeAdapter[_File]:
     return TypeAdapter(_File)
@@ -200,13 +237,14 @@ def _adapter() -> TypeAdapter[_File]:
 
 def write_json(document: ConversationDocument) -> str:
     """The document as one JSON object."""
-    file = _File(
+    file = _WrittenFile(
         format=FORMAT,
         version=1,
         title=document.title,
         workspace=document.workspace,
         messages=[_Entry(at=entry.at, message=entry.message) for entry in document.entries],
         calls=list(document.displays.values()),
+        notices=list(document.notices),
     )
     return json_visible(file.model_dump_json(indent=1)) + "\n"
 

@@ -38,8 +38,15 @@ def masked(document: ConversationDocument, redact: Callable[[str], str]) -> Conv
         call: cast("CallDisplay", _every_text(display, redact))
         for call, display in document.displays.items()
     }
-    title, workspace = redact(document.title), redact(document.workspace)
-    return replace(document, title=title, workspace=workspace, entries=entries, displays=displays)
+    notices = [replace(notice, text=redact(notice.text)) for notice in document.notices]
+    return replace(
+        document,
+        title=redact(document.title),
+        workspace=redact(document.workspace),
+        entries=entries,
+        displays=displays,
+        notices=notices,
+    )
 
 
 def adopted(document: ConversationDocument, redact: Callable[[str], str]) -> ConversationDocument:

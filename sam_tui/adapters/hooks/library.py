@@ -350,7 +350,7 @@ class FileHooks:
         try:
             data = self._files.read(where, limit=LARGEST + 1)
         except SamError as error:
-            raise ConfigurationError(f"{file.path} cannot be read: {error}") from None
+            raise ConfigurationError(str(error), hint=error.hint) from None
         if len(data) > LARGEST:
             raise ConfigurationError(f"{file.path} is longer than {LARGEST} bytes.")
         if file.root and not file.vouches(os.path.relpath(file.path, file.root), data):

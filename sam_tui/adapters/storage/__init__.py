@@ -15,6 +15,7 @@ from sam_tui.adapters.storage.conversation_catalog import SqliteConversationCata
 from sam_tui.adapters.storage.conversation_folders import ConversationFolders
 from sam_tui.adapters.storage.conversation_state import (
     SqliteDocuments,
+    SqliteNotices,
     SqlitePromptChoices,
     SqliteReminderChoices,
     SqliteResults,
@@ -54,6 +55,7 @@ class Storage:
     choices: SqlitePromptChoices
     reminders: SqliteReminderChoices
     calls: SqliteCalls
+    notices: SqliteNotices
 
     def __enter__(self) -> Self:
         return self
@@ -104,4 +106,5 @@ def open_storage(
         SqlitePromptChoices(database),
         SqliteReminderChoices(database),
         SqliteCalls(database, conversations),
+        SqliteNotices(database, writers, conversations.positions),
     )

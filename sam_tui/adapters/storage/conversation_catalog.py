@@ -175,7 +175,7 @@ class SqliteConversationCatalog:
 
 _OF_ONE = (
     "messages", "compactions", "model_calls", "todos", "results", "call_displays", "prompt_choices",
-    "reminder_choices", "topics", "documents", "writers", "message_words", "indexed_messages",
+    "reminder_choices", "topics", "documents", "writers", "message_words", "indexed_messages", "notices",
 )  # fmt: skip
 """Tables whose rows name their conversation, and go with it."""
 
@@ -209,6 +209,7 @@ _COPIED = {
     "prompt_choices": "prompt, enabled",
     "reminder_choices": "name, choice",
     "topics": "topic, updated_at",
+    "notices": "position, at, level, text",
 }
 """What a copy takes along, by table: the columns beside the conversation's. Totals begin anew."""
 
@@ -271,7 +272,10 @@ def _cut(connection: Connection, key: str, at: int) -> None:
         " WHERE conversation = ? AND position < ? AND kind <> 'reminder'",
         (key, before),
     ).fetchone()[0]
-    connection.execute("DELETE FROM messages WHERE conversation = ? AND position > ?", (key, last))
+    for table in ("messages", "notices"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE conversation = ? AND position > ?", (key, last)
+        )
     drop_compactions_after(connection, key, last)
     connection.execute(
         "UPDATE conversations SET messages ="

@@ -130,4 +130,9 @@ def remove_unused(
             connection.execute(
                 f"DELETE FROM conversations AS c WHERE id = ? AND {_UNUSED}", (storable(key),)
             )
+            connection.execute(
+                "DELETE FROM notices WHERE conversation = ?"
+                " AND NOT EXISTS (SELECT 1 FROM conversations WHERE id = conversation)",
+                (storable(key),),
+            )
     return removed

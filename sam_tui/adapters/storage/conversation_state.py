@@ -1,7 +1,8 @@
-"""What is kept for each conversation beside its messages: todos, documents, mini prompts, results."""
+"""What is kept for each conversation beside its messages: todos, notices, mini prompts, results."""
 
 import time
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from sqlite3 import Connection
@@ -14,7 +15,7 @@ from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.display import Display
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.memory import ImportedDocument
-from sam_tui.core.ports.storage import CallDisplay
+from sam_tui.core.ports.storage import CallDisplay, StoredNotice
 from sam_tui.core.prompt.reminders import ReminderChoice
 from sam_tui.core.todos.edits import EditSpan
 from sam_tui.core.todos.item import Todo
@@ -284,3 +285,47 @@ class SqliteResults:
             storable(conversation),
         )
         return [CallId(row[0]) for row in rows]
+
+
+MOST_NOTICES = 1000
+"""Notices of one conversation that are stored: the newest."""
+LONGEST_NOTICE = 4000
+"""Characters of one notice that are stored."""
+
+
+class SqliteNotices:
+    """The ``NoticeStore``. ``positions`` returns those of a conversation's messages, in order."""
+
+    def __init__(
+        self,
+        database: Database,
+        writers: Writers,
+        positions: Callable[[ConversationId], Sequence[int]],
+    ) -> None:
+        self._database = database
+        self._writers = writers
+        self._positions = positions
+
+    def add(self, conversation: ConversationId, level: str, text: str) -> None:
+        """Store a notice behind the messages that are stored now."""
+        key = storable(conversation)
+        with self._writers.writing(conversation) as connection:
+            connection.execute(
+                "INSERT INTO notices (conversation, position, at, level, text)"
+                " SELECT ?, coalesce(max(position), 0), ?, ?, ? FROM messages WHERE conversation = ?",
+                (key, time.time(), level, storable(text[:LONGEST_NOTICE]), key),
+            )
+            connection.execute(
+                "DELETE FROM notices WHERE conversation = ? AND number <= (SELECT number FROM notices"
+                " WHERE conversation = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
+                (key, key, MOST_NOTICES),
+            )
+
+    def load(self, conversation: ConversationId) -> Sequence[StoredNotice]:
+        """The newest notices, oldest first."""
+        rows = self._database.query(
+            "SELECT position, at, level, text FROM notices WHERE conversation = ? ORDER BY number",
+            storable(conversation),
+        )
+        positions = self._positions(conversation) if rows else ()
+        return [StoredNotice(bisect_right(positions, row[0]), *row[1:]) for row in rows]

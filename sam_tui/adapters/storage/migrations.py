@@ -294,4 +294,18 @@ STEPS: tuple[MigrationStep, ...] = (
             "ALTER TABLE model_calls ADD COLUMN todo TEXT NOT NULL DEFAULT ''",
         ),
     ),
+    MigrationStep(
+        "017-notices",
+        (
+            """CREATE TABLE notices (
+                number INTEGER PRIMARY KEY,
+                conversation TEXT NOT NULL,
+                position INTEGER NOT NULL,
+                at REAL NOT NULL,
+                level TEXT NOT NULL,
+                text TEXT NOT NULL
+            )""",
+            "CREATE INDEX notices_by_conversation ON notices (conversation, number)",
+        ),
+    ),
 )

@@ -40,12 +40,6 @@ if TYPE_CHECKING:
     from sam_tui.core.messages import ToolCall
     from sam_tui.headless.approvals import Approvals
 
-_NEVER_EMPTY = (
-    *("answers", "approvals", "goal", "output_last_message"),
-    *("permission_prompt_tool", "resume", "session_id"),
-)
-"""Options that a script fills from a variable, and that would quietly do nothing without a value."""
-
 
 @click.command("run", cls=HeadlessCommand, short_help="Run one prompt without a screen.")
 @click.argument("prompt", required=False, metavar="[PROMPT|-]")
@@ -188,6 +182,10 @@ def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationI
     if runtime.workspace.locate(approvals.path).root is not None:
         why = f"{approvals.path} is in the workspace, where the agent could approve its own calls."
         raise ConfigurationError(why, hint="Choose a file outside with --approvals.")
+    folder = os.path.dirname(os.path.abspath(approvals.path))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        why = f"{approvals.path} could not be written at the end: {folder} is not a folder to write to."
+        raise ConfigurationError(why, hint="Make the folder, or choose another file.")
     if not approvals.entries or conversation is None or runtime.model is None:
         return
     if approvals.conversation != conversation:
@@ -210,11 +208,7 @@ def _require_tools(runtime: Runtime, path: str, calls: "Sequence[ToolCall]") -> 
 
 
 def _check(values: Values) -> None:
-    """Raise ``UsageError`` for options that do not go together, or have nothing behind them."""
-    for name in _NEVER_EMPTY:
-        if values[name] == "":
-            word = name.replace("_", "-")
-            raise UsageError(f"--{word} is empty.", hint="Leave it out, or give it a value.")
+    """Raise ``UsageError`` for options that do not go together."""
     if values["input_format"] == "stream-json":
         if values["output_format"] != "stream-json":
             raise UsageError("--input-format stream-json needs --output-format stream-json.")

@@ -57,6 +57,20 @@ class CallDisplay:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredNotice:
+    """What the program said to the person in a conversation; the model does not read it.
+
+    ``above`` counts the messages that came before it. ``at`` is in seconds since the epoch; ``level`` is
+    ``info``, ``warning`` or ``error``.
+    """
+
+    above: int
+    at: float
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class UserPrompt:
     """A prompt and its place in a conversation. ``at`` in seconds since the epoch."""
 
@@ -261,6 +275,18 @@ class ConversationCatalog(Protocol):
         ...
 
 
+class NoticeStore(Protocol):
+    """What the program said to the person in each conversation. Raises ``errors.StorageError``."""
+
+    def add(self, conversation: ConversationId, level: str, text: str) -> None:
+        """Store a notice behind the messages that are stored now."""
+        ...
+
+    def load(self, conversation: ConversationId) -> Sequence[StoredNotice]:
+        """The newest notices, oldest first."""
+        ...
+
+
 class TodoStore(Protocol):
     """The todo list of each conversation."""
 
@@ -291,6 +317,8 @@ class DatedMessage:
 class ConversationDocument:
     """A whole conversation. ``source`` names the program that wrote the file it was read from.
 
+    Files are written with its notices and read without them.
+
     ``skipped`` counts what the file had that could not be read.
     """
 
@@ -298,6 +326,7 @@ class ConversationDocument:
     workspace: str
     entries: Sequence[DatedMessage]
     displays: Mapping[CallId, CallDisplay] = field(default_factory=dict[CallId, CallDisplay])
+    notices: Sequence[StoredNotice] = ()
     source: str = ""
     skipped: int = 0
 

@@ -9,17 +9,28 @@ from sam_tui.core.errors import ConfigurationError
 _HEADER = re.compile(r"\s*(\[{1,2})\s*([^\]]*?)\s*\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*[.=]""")
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
+_MARK = "\ufeff"
+"""Some editors begin a file with it."""
+_TWICE = (
+    (re.compile(r"Cannot overwrite a value"), "this key is set twice"),
+    (re.compile(r"Cannot declare \('(.+)',?\) twice"), r"the table [\1] is there twice"),
+)
+"""What the parser says of names that appear twice, and plain words for it."""
 _LONG = re.compile(r'"""|' + "'''")
 
 
 def toml_table(text: str, path: str, hint: str) -> dict[str, object]:
     """What a text holds. Raises ``ConfigurationError`` with ``path``, line and ``hint``."""
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(
+            text.removeprefix("\ufeff")
+        )  # some editors begin a file with this mark
     except tomllib.TOMLDecodeError as error:
         match = _AT_LINE.search(str(error))
         line = int(match[1]) if match and match[1] else text.count("\n") + 1
         fault = _AT_LINE.sub("", str(error)).strip()
+        for pattern, words in _TWICE:
+            fault = pattern.sub(words, fault)
         raise ConfigurationError(f"{path}:{line}: {fault}.", hint=hint) from None
     except (ValueError, RecursionError):
         fault = "a number is too long, or brackets are nested too deep"
@@ -58,7 +69,7 @@ def _places(text: str) -> Iterator[tuple[int, tuple[str | int, ...]]]:
     table: tuple[str | int, ...] = ()
     counts: dict[str, int] = {}
     inside = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.removeprefix(_MARK).splitlines(), 1):
         if inside:
             inside = "" if line.count(inside) % 2 else inside
             continue

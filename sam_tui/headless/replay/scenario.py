@@ -330,7 +330,7 @@ def read_scenario(name: str, data: bytes) -> Scenario:
         where = ""
         if isinstance(error, ValidationError):
             first = error.errors(include_url=False, include_input=False)[0]
-            where = f": {'.'.join(map(str, first['loc']))} {first['msg']}"[:300]
+            where = f": {' '.join(['.'.join(map(str, first['loc'])), first['msg']]).strip()}"[:300]
         hint = "“sam-tui sessions to-test” writes one."
         raise UsageError(f"{name} is not a recording{where}.", hint=hint) from None
     if not scenario.turns:

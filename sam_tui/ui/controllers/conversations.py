@@ -1,5 +1,6 @@
 """The displayed conversation: opening a new or a stored one."""
 
+import contextlib
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
@@ -59,9 +60,9 @@ def _warn(transcript: Transcript, messages: "Sequence[Message]", queued: Sequenc
     """Report an unfinished turn and unsent prompts of a conversation."""
     last = next((m.kind for m in reversed(messages) if m.kind != "reminder"), "")
     if last in ("user", "tool"):
-        transcript.add_notice("info", _UNFINISHED)
+        transcript.add_remark(_UNFINISHED)
     if queued:
-        transcript.add_notice("info", _UNSENT)
+        transcript.add_remark(_UNSENT)
 
 
 class Conversations:
@@ -74,6 +75,18 @@ class Conversations:
         self._current = current
         self._models = models
         current.arrived.watch(self._arrive)
+        self.store_notices(current.tab)
+
+    def store_notices(self, tab: ConversationTab) -> None:
+        """Store what the transcript of a tab says from now on with the conversation that it has then."""
+
+        def store(level: str, text: str) -> None:
+            if tab.session is not None:
+                # What a full disk refuses was said all the same.
+                with contextlib.suppress(SamError):
+                    self._runtime.parts.notices.add(tab.session.conversation, level, text)
+
+        tab.transcript.notice_stores.append(store)
 
     def session_for_prompt(self, tab: ConversationTab | None = None) -> "Session | None":
         """The session a prompt runs in, made if needed; None while there is no model."""
@@ -119,6 +132,7 @@ class Conversations:
             todos = self._runtime.todos.items(conversation)
             messages = self._runtime.conversations.everything(conversation)
             display = self._runtime.conversations.call_displays(conversation)
+            notices = self._runtime.parts.notices.load(conversation)
             queued = self._runtime.conversations.queued(conversation)
         except ConversationInUse as error:
             self._offer(conversation, error)
@@ -129,7 +143,7 @@ class Conversations:
         self._empty(tab)
         self._take(tab, session)
         screen = self._screen
-        tab.transcript.load(messages, display)
+        tab.transcript.load(messages, display, notices)
         _warn(tab.transcript, messages, queued)
         screen.todos.show(todos)
         tab.figures.todos = done_of(todos)
@@ -194,12 +208,14 @@ class Conversations:
     ) -> None:
         from sam_tui.core.agent.lease import followed
 
+        store = self._runtime.conversations
         read: list[Message] = []
         try:
-            async for messages in followed(self._runtime.conversations, conversation):
+            async for messages in followed(store, conversation):
                 read += messages
-                tab.transcript.load(read, self._runtime.conversations.call_displays(conversation))
-                tab.transcript.add_notice("info", why)
+                notices = self._runtime.parts.notices.load(conversation)
+                tab.transcript.load(read, store.call_displays(conversation), notices)
+                tab.transcript.add_remark(why)
                 if tab is self._current.tab:
                     self._screen.todos.show(self._runtime.todos.items(conversation))
         except SamError as error:

@@ -1,5 +1,6 @@
 """A stored conversation as blocks."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from sam_tui.ui.transcript.blocks import (
     Card,
     Content,
     Decided,
+    Notice,
     Picture,
     Reasoning,
     ReminderContent,
@@ -29,37 +31,56 @@ from sam_tui.ui.transcript.render.safe_text import clean, one_line
 from sam_tui.ui.transcript.splitter import LONGEST
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.storage import CallDisplay
+    from sam_tui.core.ports.storage import CallDisplay, StoredNotice
 
 Stored = tuple[Content, int, int]
 """Content, its gap, and how many orders its parts may need beyond the first."""
 
 
 def stored_blocks(
-    messages: Sequence[Message], displays: Mapping[CallId, "CallDisplay"] = MappingProxyType({})
+    messages: Sequence[Message],
+    displays: Mapping[CallId, "CallDisplay"] = MappingProxyType({}),
+    notices: "Sequence[StoredNotice]" = (),
 ) -> Iterator[Stored]:
-    """The blocks of a conversation, calls joined with their results and what was ``shown`` of them.
+    """The blocks of a conversation, calls joined with their results and their ``displays``.
 
     As while it was live, a message of the person's stands over the reminders that were stored with it.
     """
-    results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
     above: Content | None = None
     reminders: list[ReminderContent | Picture] = []
-    for message in messages:
-        for content in _blocks(message, results, displays):
-            if isinstance(content, ReminderContent | Picture):
-                _add(reminders, content)
-                continue
-            if not isinstance(content, User):
-                for reminder in reminders:
-                    yield reminder, gap_between(above, reminder), 0
-                    above = reminder
-                reminders.clear()
-            yield content, gap_between(above, content), _span(content)
-            above = content
+    for content in _contents(messages, displays, notices):
+        if isinstance(content, ReminderContent | Picture):
+            _add(reminders, content)
+            continue
+        if not isinstance(content, User):
+            for reminder in reminders:
+                yield reminder, gap_between(above, reminder), 0
+                above = reminder
+            reminders.clear()
+        yield content, gap_between(above, content), _span(content)
+        above = content
     for reminder in reminders:
         yield reminder, gap_between(above, reminder), 0
         above = reminder
+
+
+def _contents(
+    messages: Sequence[Message],
+    displays: Mapping[CallId, "CallDisplay"],
+    notices: "Sequence[StoredNotice]",
+) -> Iterator[Content]:
+    """The contents in the order of the store, each notice behind the messages above it."""
+    results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
+    waiting = deque(notices)
+    for number, message in enumerate(messages):
+        while waiting and waiting[0].above <= number:
+            yield _notice(waiting.popleft())
+        yield from _blocks(message, results, displays)
+    yield from map(_notice, waiting)
+
+
+def _notice(notice: "StoredNotice") -> Notice:
+    return Notice(notice.level, notice.text)
 
 
 def _add(reminders: list[ReminderContent | Picture], content: ReminderContent | Picture) -> None:

@@ -1,6 +1,6 @@
 """The conversation pane: what happened, as blocks of one scroll view."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic, thread_time
 from types import MappingProxyType
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sam_tui.core.display import Display
     from sam_tui.core.events import ToolFinished
     from sam_tui.core.messages import Image, Message
-    from sam_tui.core.ports.storage import CallDisplay
+    from sam_tui.core.ports.storage import CallDisplay, StoredNotice
     from sam_tui.ui.transcript.render.rows import Row
     from sam_tui.ui.transcript.stream import LiveAnswer
 
@@ -70,6 +70,8 @@ class Transcript(CursorPane):
         """Groups of which something stands above as ordinary text."""
         self.at_rest = True
         """Whether no frame is due."""
+        self.notice_stores: list[Callable[[str, str], object]] = []
+        """Called with level and text of each notice."""
 
     # -- what happens ----------------------------------------------------------------------------
 
@@ -93,7 +95,7 @@ class Transcript(CursorPane):
         for group in self._step:
             self._sources.pop(group, None)
         if self._step & self.printed:
-            self.add_notice("info", "The answer above was cut off and starts again.")
+            self.add_remark("The answer above was cut off and starts again.")
         self._step = set()
         self.settle()
 
@@ -170,7 +172,13 @@ class Transcript(CursorPane):
         self.update_block(index, replace(self.ledger[index], content=card))
 
     def add_notice(self, level: str, text: str) -> None:
-        """Something the program says: ``info``, ``warning`` or ``error``.
+        """Something the program says: ``info``, ``warning`` or ``error``."""
+        self.add_remark(text, level)
+        for store in self.notice_stores:
+            store(level, text)
+
+    def add_remark(self, text: str, level: str = "info") -> None:
+        """A notice that counts now and is not stored.
 
         Where the side column stands over the transcript, it is told above that too.
         """
@@ -204,12 +212,13 @@ class Transcript(CursorPane):
         self,
         messages: "Sequence[Message]",
         displays: "Mapping[CallId, CallDisplay]" = MappingProxyType({}),
+        notices: "Sequence[StoredNotice]" = (),
     ) -> None:
         """Show a stored conversation from its end, calls as they looked; only what is seen is drawn."""
         from sam_tui.ui.transcript.history import stored_blocks  # the first frame has none
 
         self.clear()
-        for content, gap, span in stored_blocks(messages, displays):
+        for content, gap, span in stored_blocks(messages, displays, notices):
             group, order = self._new_group(), self._new_order()
             self._order += span
             block = Block(order, group, content, gap)

@@ -204,11 +204,11 @@ class Pty:
     def write(self, data: bytes) -> None:
         """Type; what the terminal cannot take yet follows when the program reads.
 
-        Raises ``ToolError`` when it ended, or when more than a megabyte already waits.
+        A paste of any size goes in. Raises ``ToolError`` when it ended, or when a megabyte would wait.
         """
         if not self.running:
             raise ToolError("The terminal session has ended.", hint="Create a new session.")
-        if len(self._unwritten) + len(data) > _UNREAD_LIMIT:
+        if self._unwritten and len(self._unwritten) + len(data) > _UNREAD_LIMIT:
             raise ToolError("The program in the terminal is not reading its input.")
         idle = not self._unwritten
         self._unwritten += data

@@ -45,6 +45,8 @@ def list_skills(**values: Any) -> int:
         trusted = runtime.trust.trusted
     if values["as_json"]:
         click.echo(json.dumps([asdict(skill) for skill in listed], indent=2))
+    elif not listed:
+        click.echo(f"There are no {values['kind']}.", err=True)
     for skill in listed if not values["as_json"] else ():
         line = f"{skill.source:<8} {skill.name:<24} {' '.join(skill.description.split())}"
         click.echo(terminal_safe(line))

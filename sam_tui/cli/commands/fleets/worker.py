@@ -107,11 +107,12 @@ def _step_runs(
 ) -> "tuple[StepRuns | None, Callable[[], None]]":
     """The runner of plan steps, in an empty folder, and the function that ends it; None without such roles.
 
-    Raises ``UsageError`` for a role that is not there.
+    Raises ``UsageError`` for a role that cannot be handed out.
     """
     if not roles:
         return None, lambda: None
     from sam_tui.adapters.fleet.steps import StepRuns
+    from sam_tui.core.workflow.definitions.stages import require_roles
 
     folder = tempfile.mkdtemp(prefix="sam-tui-steps-")
     runtime = open_runtime({**values, "workspace": folder}, attended=True, program="sam-tui worker")
@@ -125,10 +126,11 @@ def _step_runs(
 
     asyncio.run_coroutine_threadsafe(runtime.gather_tools(), loop).result()
     capabilities = {c.role: c for c in runtime.workflows.workflows().capabilities()}
-    if unknown := [role for role in roles if role not in capabilities]:
+    try:
+        require_roles(roles, capabilities)
+    except UsageError:
         close()
-        names = ", ".join(sorted(capabilities))
-        raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")
+        raise
     tools = {role: frozenset(capabilities[role].tools) for role in roles}
     return StepRuns(tools, RuntimeCalls(runtime, loop)), close
 

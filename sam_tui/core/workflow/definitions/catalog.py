@@ -195,12 +195,25 @@ def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> CatalogEnt
     return CatalogEntry(name, definition, file, problems)
 
 
+_SHAPE_FAULTS = {
+    "extra_forbidden": "there is no such field",
+    "missing": "is missing",
+    "tuple_type": "must be a list",
+    "too_short": "must have at least one entry",
+}
+
+
 def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[DefinitionProblem, ...]:
     problems: list[DefinitionProblem] = []
-    for fault in error.errors(include_url=False, include_input=False):
+    for fault in error.errors(include_url=False):
         path = _in_file(fault["loc"], file)
         where = ".".join(str(part) for part in path) or "definition"
-        text = fault["msg"].removeprefix("Value error, ")
+        text = _SHAPE_FAULTS.get(fault["type"], fault["msg"].removeprefix("Value error, "))
+        if fault["type"] == "string_type" and isinstance(fault["input"], bool | int | float):
+            text = (
+                "this is text: write it in quotes, because YAML reads words such as yes, no, on and"
+            )
+            text += " off, and digits, as another type"
         problems.append(DefinitionProblem(file.path, file.line(path), f"{where}: {text}"))
     return tuple(problems)
 

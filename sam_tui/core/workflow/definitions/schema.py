@@ -137,12 +137,15 @@ def _object_faults(
             yield f"{path}.{name} is not known"
 
 
+_COUNTED = {"Length": "characters", "Items": "items"}
+
+
 def _size_faults(size: int, schema: Mapping[str, Any], path: str, unit: str) -> Iterator[str]:
     least, most = schema.get(f"min{unit}"), schema.get(f"max{unit}")
     if least is not None and size < least:
-        yield f"{path} must have at least {least}, has {size}"
+        yield f"{path} must have at least {least} {_COUNTED[unit]}, has {size}"
     if most is not None and size > most:
-        yield f"{path} must have at most {most}, has {size}"
+        yield f"{path} must have at most {most} {_COUNTED[unit]}, has {size}"
 
 
 def _is(value: object, kind: str) -> bool:

@@ -116,7 +116,10 @@ def read_capabilities(text: str) -> tuple[Capability, ...]:
 def require_roles(roles: Sequence[str], registered: Collection[str]) -> None:
     """Raise ``UsageError`` for a role that cannot be handed out."""
     if ORCHESTRATOR in roles:
-        raise UsageError(f"The steps of {ORCHESTRATOR} are done here.")
+        raise UsageError(
+            f"{ORCHESTRATOR} cannot be handed out: the process that runs a plan does its steps.",
+            hint=f"Leave {ORCHESTRATOR} out of the roles.",
+        )
     if unknown := [role for role in roles if role not in registered]:
         names = ", ".join(sorted(role for role in registered if role != ORCHESTRATOR))
         raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")

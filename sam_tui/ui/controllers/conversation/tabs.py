@@ -91,6 +91,7 @@ class ConversationTabs:
         queue = PromptQueue(self._screen.prompt, on_show=False)
         tab = ConversationTab(self._made, Transcript(), queue)
         tab.activity.end()
+        self._conversations.store_notices(tab)
         self._current.tabs.append(tab)
         self._current.switch(tab)
 

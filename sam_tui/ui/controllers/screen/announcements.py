@@ -50,7 +50,7 @@ class Announcer:
         self._screen.prompt.area.refresh()
 
     def _say(self, text: str) -> None:
-        self._screen.transcript.add_notice("info", text)
+        self._screen.transcript.add_remark(text)
 
     def _ask(self, inquiry: Inquiry) -> None:
         request = inquiry.request

@@ -38,6 +38,7 @@ _WITHOUT_FULL_SCREEN = ("shift+pageup", "shift+pagedown", ZOOM)
 """Keys that are the workbench's unless a program fills the screen."""
 _MOST_AHEAD = 1000
 """Keys that wait for a shell to start."""
+_LONGEST_KEY = 64  # bytes; what is longer was pasted
 
 
 class TerminalView(TerminalPast, can_focus=True):
@@ -322,11 +323,13 @@ class TerminalView(TerminalPast, can_focus=True):
         return self._give(self.session.report, data)
 
     def _give(self, send: "Callable[[bytes], None]", data: bytes) -> bool:
-        """A program that does not read, or ends this instant, is answered with the bell."""
+        """The bell answers for a program that does not read or just ended, words answer for a paste."""
         try:
             send(data)
-        except ToolError:
+        except ToolError as error:
             self.app.bell()  # pyright: ignore[reportUnknownMemberType]
+            if len(data) > _LONGEST_KEY:
+                self.notify(f"Not pasted. {error.explain()}", severity="warning", markup=False)
         return True
 
     # ---- the mouse
