@@ -30,7 +30,7 @@ EARLY = 60.0
 class StoredLogin(BaseModel):
     """What a file holds; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now.
 
-    ``key`` is the private key that the tokens are bound to, in PEM; empty if they are bound to none.
+    ``key`` is the private key that the tokens are bound to; empty if they are bound to none.
     """
 
     tokens: OAuthToken | None = None
@@ -179,7 +179,7 @@ class LoginFile:
 
     @property
     def key(self) -> str:
-        """The private key that the stored tokens are bound to, in PEM; empty if they are bound to none."""
+        """The private key that the stored tokens are bound to; empty if they are bound to none."""
         return self.login.key
 
     def bind(self, key: str) -> None:

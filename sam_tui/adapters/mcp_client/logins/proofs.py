@@ -9,14 +9,14 @@ import json
 import re
 import secrets
 import time
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Protocol, cast
 from urllib.parse import parse_qs
 
 import httpx2
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from mcp.client.auth import OAuthClientProvider, OAuthTokenError
@@ -50,24 +50,20 @@ class ProofKey:
         return cls(ec.generate_private_key(ec.SECP256R1()))
 
     @classmethod
-    def stored(cls, pem: str) -> "ProofKey":
-        """The key of ``pem``. Raises ``OAuthTokenError`` if it is none of ours."""
+    def stored(cls, text: str) -> "ProofKey":
+        """The key that has this ``text``. Raises ``OAuthTokenError`` if it is none of ours."""
         try:
-            key = serialization.load_pem_private_key(pem.encode(), password=None)
-        except (ValueError, TypeError):
-            key = None
-        if not isinstance(key, ec.EllipticCurvePrivateKey) or key.curve.name != "secp256r1":
-            raise OAuthTokenError("The key of its login cannot be read: log in again")
-        return cls(key)
+            data = urlsafe_b64decode(f"{text}=")
+            if len(data) == _BYTES:
+                return cls(ec.derive_private_key(int.from_bytes(data, "big"), ec.SECP256R1()))
+        except ValueError:
+            pass
+        raise OAuthTokenError("The key of its login cannot be read: log in again")
 
     @property
-    def pem(self) -> str:
-        """The private key as text, to be stored with the login."""
-        return self._key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        ).decode("ascii")
+    def text(self) -> str:
+        """The private key, to be stored with the login."""
+        return _encoded(self._key.private_numbers().private_value.to_bytes(_BYTES, "big"))
 
     def proof(self, request: httpx2.Request, *, token: str = "", nonce: str = "") -> str:
         """A proof for this request alone, with the ``token`` that it carries (RFC 9449, 4.2)."""
@@ -156,11 +152,11 @@ class ProvenLogin(httpx2.Auth):
 
     @property
     def _stored_key(self) -> ProofKey | None:
-        pem = self._store.key
-        if not pem:
+        text = self._store.key
+        if not text:
             return None
-        if self._read is None or self._read[0] != pem:
-            self._read = pem, ProofKey.stored(pem)
+        if self._read is None or self._read[0] != text:
+            self._read = text, ProofKey.stored(text)
         return self._read[1]
 
     def _proven(self, request: httpx2.Request, key: ProofKey | None) -> httpx2.Request:
@@ -198,7 +194,7 @@ class ProvenLogin(httpx2.Auth):
         tokens = _object(await response.aread())
         if str(tokens.get("token_type", "")).lower() != "dpop":
             return response
-        self._store.bind(key.pem)
+        self._store.bind(key.text)
         tokens = {**tokens, "token_type": "Bearer"}
         return httpx2.Response(response.status_code, json=tokens, request=response.request)
 
