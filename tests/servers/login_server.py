@@ -51,6 +51,8 @@ class LoginSite(ThreadingHTTPServer):
         """Whether all but calls of tools is answered without a login."""
         self.at_token: Callable[[], None] | None = None
         """What happens while tokens are requested."""
+        self.at_call: Callable[[], object] | None = None
+        """What happens when a call of a tool comes."""
         self.calls = 0
         """Calls of tools that came, refused ones, too."""
         self.checks: ProofChecks | None = None
@@ -151,6 +153,8 @@ class LoginHandler(BaseHTTPRequestHandler):
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         calls = message["method"] == "tools/call"
         self.server.calls += calls
+        if calls and self.server.at_call is not None:
+            self.server.at_call()
         binds = self.server.checks is not None and self.server.checks.binds
         valid = token in self.server.valid and scheme == ("DPoP" if binds else "Bearer")
         if valid and self._proof_refused(self.server.url, token):

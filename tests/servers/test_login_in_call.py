@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry, Question, Reply
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.tooling.executor import Executed
 from tests.servers.login_house import ECHO, LoginHouse, follow
 from tests.servers.login_server import LoginSite
 
@@ -149,3 +152,80 @@ async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_
         site.valid = set()  # withdrawn: what a login settled is offered again
         assert (await sam.call(ECHO, word="hi")).finished.ok
         assert (len(person.asked), len(site.queries)) == (4, 3)
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_a_login_is_asked_for_in_the_name_of_the_refused_call_also_beside_another(
+    home: LoginHouse, site: LoginSite
+) -> None:
+    site.anonymous, person = True, Agreeing()
+    loop, asked, refused = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+    inquiries: list[Inquiry] = []
+
+    def silent_at_first(inquiry: Inquiry) -> Answer | None:
+        if not isinstance(inquiry.request, Question):
+            return person(inquiry)
+        inquiries.append(inquiry)
+        asked.set()
+        return person(inquiry) if inquiries[1:] else None
+
+    async with home.open(attended=True, responder=silent_at_first) as sam:
+
+        def call(name: str) -> "asyncio.Task[Executed]":
+            wanted = ToolCall(CallId(name), ECHO, json.dumps({"word": name}))
+            return loop.create_task(sam.runtime.executor.execute(wanted, sam.conversation))
+
+        assert await sam.arrive() == [ECHO]
+        first = call("first")
+        await asked.wait()
+        site.at_call = lambda: loop.call_soon_threadsafe(refused.set)
+        second = call("second")
+        await refused.wait()
+        assert sam.runtime.inquiries.answer(inquiries[0].id, Reply("log in"))
+        assert (await first).finished.ok and (await second).finished.ok
+    assert [inquiry.call for inquiry in inquiries] == ["first", "first"], (
+        "the question, and its page"
+    )
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_what_a_server_answers_now_decides_and_not_a_refusal_that_was_stored(
+    home: LoginHouse, site: LoginSite
+) -> None:
+    site.anonymous = True
+    async with home.open() as sam:
+        assert await sam.arrive() == [ECHO]
+        assert not (await sam.call(ECHO, word="hi")).finished.ok
+    [stored] = home.challenges
+    header = 'Bearer resource_metadata="http://127.0.0.1:9/gone", scope="of-before"'
+    stored.write_text(json.dumps({"status": 401, "header": header}), encoding="utf-8")
+    site.anonymous, site.challenged_scope = False, "of-now"
+    await home.log_in()
+    assert [query["scope"] for query in site.queries] == ["of-now"]
+    assert home.challenges == []
+    # A stored demand for more scopes joins a login that is required anyway: one page for both.
+    header = 'Bearer error="insufficient_scope", scope="more"'
+    stored.write_text(json.dumps({"status": 403, "header": header}), encoding="utf-8")
+    site.valid = set()
+    await home.log_in()
+    assert [query["scope"] for query in site.queries] == ["of-now", "of-now more"]
+    assert home.challenges == []
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_a_refusal_that_cannot_be_stored_ends_no_more_than_its_call(
+    logged_in: LoginHouse, site: LoginSite
+) -> None:
+    [file] = logged_in.logins
+    file.with_name(f"{file.name}.challenge").mkdir()  # in place of the file
+    async with logged_in.open() as sam:
+        assert await sam.arrive() == [ECHO]
+        for site.call_scope, words in (
+            ("write", "more scopes than this login has (write)"),
+            ("", "hi"),
+        ):
+            assert words in await sam.text(ECHO, word="hi")
+        site.valid = set()
+        assert "requires a login: sam-tui mcp login web" in await sam.text(ECHO, word="hi")
+        assert sam.reports["web"].standing == "ready"
+    await logged_in.log_in()
