@@ -54,7 +54,7 @@ async def test_the_assertion_of_a_workload_is_read_anew_and_goes_to_the_issuer_t
     site.valid = set()
     assert ELSEWHERE in await offered(home)
     assert len(site.forms) == 2
-    file.write_text(assertion("api://exchange"), encoding="utf-8")
+    file.write_text("of-a-form.that-is-not.ours-a1B2c3D4e5F6", encoding="utf-8")
     home.name_server(**workload, issuer=site.base, clientSecret="of-the-client", scope="read")
     async with home.open() as sam:
         assert await sam.arrive() == [ECHO]
@@ -87,8 +87,9 @@ async def test_an_identity_is_exchanged_at_its_provider_and_each_gets_only_what_
         home.name_server(**company, issuer=site.base)
         assert "is not fetched from" in await offered(home)
         home.policy(f'local = ["127.0.0.1:{provider.server_port}"]\n')
-        provider.issued = {"access_token": "a-token"}
-        assert "issued no assertion for this server" in await offered(home)
+        for other in ({"access_token": grant}, {"issued_token_type": ID_JAG}):
+            provider.issued = other  # an assertion of another kind, and no assertion
+            assert "issued no assertion for this server" in await offered(home)
         provider.issued = {"issued_token_type": ID_JAG, "access_token": grant, "token_type": "N_A"}
         home.name_server(**company, issuer=ELSEWHERE)
         before = len(provider.forms)

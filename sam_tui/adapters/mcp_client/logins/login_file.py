@@ -104,7 +104,7 @@ class LoginFile:
 
     async def reread(self) -> None:
         """Read the file again: another process may have refreshed the tokens."""
-        self._read_as, self._next_key = signature_of(self._path), ""
+        self._read_as = signature_of(self._path)
         self.login = await stored(self._path, self._texts)
         self._learn(self._secrets())
 
@@ -168,7 +168,7 @@ class LoginFile:
             raise OAuthTokenError("Its access token is empty or cannot be sent")
         lasting = tokens.expires_in
         self.login.tokens = tokens
-        self.login.key, self._next_key = self._next_key, ""
+        self.login.key = self._next_key
         if self._context is not None:
             self.login.server = self._context.oauth_metadata
         self.login.ends = None if lasting is None else time.time() + lasting
@@ -183,7 +183,7 @@ class LoginFile:
         return self.login.key
 
     def bind(self, key: str) -> None:
-        """Store this key with the next tokens; without a call they are bound to none."""
+        """Store this key with the next tokens; empty if they are bound to none."""
         self._next_key = key
 
     def learn(self, name: str, secret: str) -> None:

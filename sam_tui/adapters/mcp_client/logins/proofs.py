@@ -96,7 +96,7 @@ class KeyStore(Protocol):
     def key(self) -> str: ...
 
     def bind(self, key: str) -> None:
-        """Store this key with the next tokens."""
+        """Store this key with the next tokens; empty if they are bound to none."""
         ...
 
 
@@ -131,7 +131,7 @@ class ProvenLogin(httpx2.Auth):
                         await self._note_nonce(response)
                     if outgoing is request:
                         self._wanted = self._wanted or accepts_proofs(response)
-                    elif key is not None:
+                    elif of_tokens:
                         response = await self._issued(response, key)
                     outgoing = await flow.asend(response)
             except StopAsyncIteration:
@@ -187,14 +187,14 @@ class ProvenLogin(httpx2.Auth):
             case _:
                 return False
 
-    async def _issued(self, response: httpx2.Response, key: ProofKey) -> httpx2.Response:
-        """An answer with bound tokens as the SDK reads it, which knows no such tokens."""
-        if response.status_code not in _ISSUED:
+    async def _issued(self, response: httpx2.Response, key: ProofKey | None) -> httpx2.Response:
+        """An answer with tokens as the SDK reads it, which knows no tokens that are bound."""
+        issued = response.status_code in _ISSUED
+        tokens = _object(await response.aread() if issued else b"")
+        bound = key is not None and str(tokens.get("token_type", "")).lower() == "dpop"
+        self._store.bind(key.text if key is not None and bound else "")
+        if not bound:
             return response
-        tokens = _object(await response.aread())
-        if str(tokens.get("token_type", "")).lower() != "dpop":
-            return response
-        self._store.bind(key.text)
         tokens = {**tokens, "token_type": "Bearer"}
         return httpx2.Response(response.status_code, json=tokens, request=response.request)
 
