@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from sam_tui.adapters.mcp_client.logins.oauth_settings import KEYS, OAuthSettings, oauth_settings
+from sam_tui.adapters.mcp_client.oauth_settings import KEYS, OAuthSettings, oauth_settings
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.ports.servers import ServerSource
@@ -205,7 +205,7 @@ class SettingsReader:
             raise ConfigurationError(
                 f"{where}: the key {_brief(unknown[0])} is not known ({keys})."
             )
-        return oauth_settings(texts, where, own=self.source in ("user", "flag"))
+        return oauth_settings(texts, where, names_files=self.source in ("user", "flag"))
 
     def _texts(self, fields: Mapping[str, object], key: str, where: str) -> dict[str, str]:
         texts: dict[str, str] = {}

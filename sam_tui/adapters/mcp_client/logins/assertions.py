@@ -16,7 +16,8 @@ from mcp.client.auth.utils import issuers_match
 from mcp.shared.auth import JWT_BEARER_GRANT_TYPE
 
 from sam_tui.adapters.mcp_client.logins.login_file import LoginFile
-from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
+from sam_tui.adapters.mcp_client.oauth_settings import OAuthSettings
+from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 
 MOST_BYTES = 65_536

@@ -17,7 +17,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
-from sam_tui.adapters.mcp_client.settings import OAuthSettings
+from sam_tui.adapters.mcp_client.oauth_settings import OAuthSettings
 
 PATH = "/callback"
 LOGIN_SECONDS = 300.0

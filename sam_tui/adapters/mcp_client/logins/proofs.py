@@ -89,7 +89,7 @@ def _encoded(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
 
 
-class KeyStore(Protocol):
+class BoundTokens(Protocol):
     """Holds the key that the stored tokens are bound to, as text; empty for tokens that need none."""
 
     @property
@@ -107,7 +107,7 @@ class ProvenLogin(httpx2.Auth):
     does not bind are sent as usual.
     """
 
-    def __init__(self, provider: OAuthClientProvider, store: KeyStore) -> None:
+    def __init__(self, provider: OAuthClientProvider, store: BoundTokens) -> None:
         self._provider = provider
         self._store = store
         self._wanted = False

@@ -74,10 +74,10 @@ class OAuthSettings:
         }
 
 
-def oauth_settings(texts: Mapping[str, str], where: str, *, own: bool) -> OAuthSettings:
+def oauth_settings(texts: Mapping[str, str], where: str, *, names_files: bool) -> OAuthSettings:
     """The settings in an entry's ``oauth``, known keys alone. Raises ``ConfigurationError``.
 
-    Only an entry of the person's ``own`` may name a file: its content is sent away.
+    ``names_files`` is true for an entry of the person alone: what such a file holds is sent away.
     """
     oauth = OAuthSettings(**{KEYS[key]: value for key, value in texts.items()})
     if oauth.grant not in _GRANTS:
@@ -88,7 +88,7 @@ def oauth_settings(texts: Mapping[str, str], where: str, *, own: bool) -> OAuthS
             raise ConfigurationError(f"{where}.{key} needs the grant {grants}.")
     if oauth.metadata_url and not oauth.metadata_url.startswith("https://"):
         raise ConfigurationError(f"{where}.clientMetadataUrl must be an https address.")
-    if oauth.assertion_file and not own:
+    if oauth.assertion_file and not names_files:
         raise ConfigurationError(
             f"{where}.assertionFile: only your own mcp.json may name a file that is sent to a server."
         )
