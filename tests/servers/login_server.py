@@ -38,6 +38,8 @@ class LoginSite(ThreadingHTTPServer):
         """What each access token was granted."""
         self.authorization = ""
         """Another server that they send a person to."""
+        self.about: dict[str, Any] = {}
+        """What the metadata of the server itself say otherwise."""
         self.metadata: dict[str, Any] = {}
         """What the metadata of the authorization server say otherwise."""
         self.refusal = ""
@@ -87,11 +89,9 @@ class LoginHandler(BaseHTTPRequestHandler):
         if site.drips:
             self._drip(site.drips)
         elif target.path.startswith("/.well-known/oauth-protected-resource"):
-            resource = site.resource or site.url
-            self._send(
-                200,
-                {"resource": resource, "authorization_servers": [site.authorization or site.base]},
-            )
+            servers = [site.authorization or site.base]
+            resource = {"resource": site.resource or site.url, "authorization_servers": servers}
+            self._send(200, {**resource, **site.about})
         elif target.path.startswith("/.well-known/"):
             self._send(200, self._metadata())
         elif target.path == "/authorize":
@@ -164,7 +164,8 @@ class LoginHandler(BaseHTTPRequestHandler):
             scope = (
                 f', scope="{self.server.challenged_scope}"' if self.server.challenged_scope else ""
             )
-            scheme = "Bearer" if self.server.checks is None else 'Bearer realm="x", DPoP'
+            named = self.server.checks is not None and not self.server.about
+            scheme = 'Bearer realm="x", DPoP' if named else "Bearer"
             challenge = {"WWW-Authenticate": f'{scheme} resource_metadata="{metadata}"{scope}'}
             self._send(401, None, **challenge)
         elif "id" not in message:

@@ -55,6 +55,22 @@ async def test_tokens_that_are_not_bound_are_sent_as_usual_and_others_get_no_pro
 
 
 @pytest.mark.requirement("servers:login-proofs")
+async def test_tokens_are_bound_where_metadata_require_it_or_only_an_earlier_refusal_named_it(
+    home: LoginHouse, site: LoginSite
+) -> None:
+    site.checks, site.about = ProofChecks(), {"dpop_bound_access_tokens_required": True}
+    await home.log_in()
+    assert home.login["key"]
+    site.anonymous, site.about = True, {}
+    async with home.open() as sam:
+        assert sam.runtime.servers.forget_login("web")
+        assert await sam.arrive() == [ECHO]
+        assert not (await sam.call(ECHO, word="hi")).finished.ok
+    await home.log_in()
+    assert home.login["key"]
+
+
+@pytest.mark.requirement("servers:login-proofs")
 async def test_a_program_that_logs_in_by_itself_proves_its_tokens_as_well(
     home: LoginHouse, site: LoginSite
 ) -> None:
