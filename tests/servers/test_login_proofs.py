@@ -51,7 +51,9 @@ async def test_tokens_that_are_not_bound_are_sent_as_usual_and_others_get_no_pro
     home.change_login(key="damaged")
     async with home.open() as sam:
         assert await sam.arrive() == []
-        assert "The key of its login cannot be read: log in again" in sam.reports["web"].error
+        assert "It requires a login: sam-tui mcp login web" in sam.reports["web"].error
+    await home.log_in()
+    assert len(home.login["key"]) == 43
 
 
 @pytest.mark.requirement("servers:login-proofs")

@@ -19,7 +19,7 @@ import httpx2
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-from mcp.client.auth import OAuthClientProvider, OAuthTokenError
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.utils import extract_field_from_www_auth
 
 from sam_tui.adapters.mcp_client.logins.challenges import accepts_proofs
@@ -50,15 +50,14 @@ class ProofKey:
         return cls(ec.generate_private_key(ec.SECP256R1()))
 
     @classmethod
-    def stored(cls, text: str) -> "ProofKey":
-        """The key that has this ``text``. Raises ``OAuthTokenError`` if it is none of ours."""
+    def stored(cls, text: str) -> "ProofKey | None":
+        """The key that has this ``text``; None if no key has it."""
         try:
             data = urlsafe_b64decode(f"{text}=")
-            if len(data) == _BYTES:
-                return cls(ec.derive_private_key(int.from_bytes(data, "big"), ec.SECP256R1()))
+            key = ec.derive_private_key(int.from_bytes(data, "big"), ec.SECP256R1())
         except ValueError:
-            pass
-        raise OAuthTokenError("The key of its login cannot be read: log in again")
+            return None
+        return cls(key) if len(data) == _BYTES else None
 
     @property
     def text(self) -> str:
@@ -111,7 +110,7 @@ class ProvenLogin(httpx2.Auth):
         self._provider = provider
         self._store = store
         self._wanted = False
-        self._read: tuple[str, ProofKey] | None = None
+        self._read: tuple[str, ProofKey | None] = "", None
         self._nonces: dict[tuple[str, str, int | None], str] = {}
 
     async def async_auth_flow(
@@ -152,10 +151,9 @@ class ProvenLogin(httpx2.Auth):
 
     @property
     def _stored_key(self) -> ProofKey | None:
+        """The key of the stored tokens; without one that can be read, the server refuses them."""
         text = self._store.key
-        if not text:
-            return None
-        if self._read is None or self._read[0] != text:
+        if self._read[0] != text:
             self._read = text, ProofKey.stored(text)
         return self._read[1]
 
