@@ -60,8 +60,8 @@ def judged(*arguments: str) -> int:
 
 def client(revision: str) -> int:
     """Judge the client."""
-    program = f"{sys.executable} {ROOT / 'tests' / 'conformance' / 'client.py'}"
-    command = f"flock {FOLDER / 'lock'} {program}"
+    program = ROOT / "tests" / "conformance" / "scenario_lock.py"
+    command = f"{sys.executable} {program} {FOLDER / 'lock'}"
     return judged("client", "--requirements", revision, "--command", command)
 
 

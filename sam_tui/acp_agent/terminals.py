@@ -9,9 +9,7 @@ import inspect
 import json
 import os
 import secrets
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,6 +23,7 @@ from sam_tui.acp_agent import display
 from sam_tui.acp_agent.requests import ask, begin
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished, ToolStarted
+from sam_tui.core.local_files.temporary_folders import ACP, Scratch
 
 _SECONDS: Final = 10.0
 """For every answer about a terminal. A client that gave none in time is not asked for another."""
@@ -102,7 +101,8 @@ class ClientTerminals:
         self._offers = not any(
             p.startswith(f"{root.rstrip('/')}/") for p in programs for root in roots
         )
-        self._folder = ""
+        self._opening = asyncio.Lock()
+        self._folder: Scratch | None = None
         self._server: asyncio.Server | None = None
         self._by_call: dict[str, _Terminal] = {}
         self._by_token: dict[str, _Terminal] = {}
@@ -178,15 +178,18 @@ class ClientTerminals:
                 await asyncio.gather(*map(self.release, tuple(self._by_call)))
         if self._server is not None:
             self._server.close()
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._folder is not None:
+            self._folder.remove()
 
     async def _listen(self) -> str:
         """The address where programs in terminals find us: in a folder that is ours alone."""
-        if self._server is None:
-            self._folder = tempfile.mkdtemp(prefix="sam-tui-acp-")
-            self._server = await asyncio.start_unix_server(self._accept, f"{self._folder}/display")
-        return f"{self._folder}/display"
+        async with self._opening:
+            if self._folder is None:
+                self._folder = await asyncio.to_thread(Scratch, ACP)
+            address = f"{self._folder.path}/display"
+            if self._server is None:
+                self._server = await asyncio.start_unix_server(self._accept, address)
+        return address
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError):

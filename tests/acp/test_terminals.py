@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sam_tui.core.local_files.temporary_folders import ACP, sweep
 from tests.acp.conftest import Editor, Message, editor_over, let_editor, of_kind
 from tests.acp.scripted import call
 
@@ -113,7 +114,12 @@ def test_commands_are_displayed_in_terminals_of_the_editor_and_run_in_the_sandbo
         # Nobody but the program that was started for it gets the output of a command.
         asked = client.requests[0]
         address = asked["args"][-2]
-        assert os.stat(os.path.dirname(address)).st_mode & 0o077 == 0
+        folder = Path(address).parent
+        assert folder.stat().st_mode & 0o077 == 0
+        # What a killed program left of this kind is swept, and this is not while the program lives.
+        assert folder.name.startswith(ACP)
+        sweep()
+        assert Path(address).exists()
         assert "echo" not in str(asked) and SECRET not in str(asked)
 
         # A terminal that the person ends takes its command with it.
@@ -136,4 +142,4 @@ def test_commands_are_displayed_in_terminals_of_the_editor_and_run_in_the_sandbo
         _, told = turn("unseen")
         assert "unseen" in str(told)
         assert client.calls == ["create"]
-    assert not os.path.exists(os.path.dirname(address))
+    assert not folder.exists()

@@ -22,7 +22,23 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "valid_tool": {"region": "us-west1"},
 }
 """What tools of the suite are called with; others get nothing, or what the scenario's context says."""
-REGISTERED = ("client_id", "client_secret", "private_key_pem", "signing_algorithm")
+NAMES = {
+    "client_id": "clientId",
+    "client_secret": "clientSecret",
+    "private_key_pem": "privateKey",
+    "signing_algorithm": "algorithm",
+    "valid_jwt": "assertion",
+    "idp_id_token": "assertion",
+    "idp_token_endpoint": "idpTokenUrl",
+    "idp_client_id": "idpClientId",
+}
+"""Of what a scenario tells its client: the keys of our settings."""
+GRANTS = {
+    "auth/client-credentials-basic": "client_credentials",
+    "auth/client-credentials-jwt": "client_credentials",
+    "auth/wif-jwt-bearer": "jwt_bearer",
+    "auth/enterprise-managed-authorization": "token_exchange",
+}
 
 
 def willing(inquiry: Inquiry) -> Answer:
@@ -49,15 +65,23 @@ def listening() -> list[str]:
 
 def entry(scenario: str, url: str, context: dict[str, Any]) -> dict[str, Any]:
     """The server as a person's file names it."""
-    registered = {key: context[key] for key in REGISTERED if key in context}
-    names = {"client_id": "clientId", "client_secret": "clientSecret"}
-    names |= {"private_key_pem": "privateKey", "signing_algorithm": "algorithm"}
-    oauth = {names[key]: value for key, value in registered.items()}
-    if "client-credentials" in scenario:
-        oauth["grant"] = "client_credentials"
-    elif scenario == "auth/basic-cimd":
+    oauth = {name: context[key] for key, name in NAMES.items() if key in context}
+    if scenario in GRANTS:
+        oauth["grant"] = GRANTS[scenario]
+    if "idpTokenUrl" in oauth:
+        oauth["issuer"] = issuer_of(url)  # as the company's administrator says
+    if scenario == "auth/basic-cimd":
         oauth["clientMetadataUrl"] = "https://conformance-test.local/client-metadata.json"
     return {"type": "http", "url": url, **({"oauth": oauth} if oauth else {})}
+
+
+def issuer_of(url: str) -> str:
+    """The authorization server that a server of the suite names."""
+    base, _, path = url.rpartition("/")
+    with urllib.request.urlopen(
+        f"{base}/.well-known/oauth-protected-resource/{path}", timeout=20
+    ) as answer:
+        return json.load(answer)["authorization_servers"][0]
 
 
 async def use(sam: Open, tools: list[str], calls: list[dict[str, Any]]) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.temporary_folders import SHELL, Scratch, sweep
 from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTracker
 from sam_tui.adapters.terminal.shell_integration.marks import integrate
+from sam_tui.core.local_files.temporary_folders import ACP, SHELL, Scratch, sweep
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.preloaded import SCRIPT
 
@@ -102,10 +102,10 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
         # What a killed program left is swept by the next start of any: of another test, too.
         assert how == "killed" or not scratch.exists()
         shell = integrate("/bin/bash")
-        mine, killed = Scratch(), Path(tempfile.mkdtemp(prefix=SHELL))
+        mine, killed = Scratch(), [Path(tempfile.mkdtemp(prefix=p)) for p in (SHELL, ACP)]
         Scratch().remove()
         assert not scratch.exists()
-        assert not killed.exists()
+        assert not any(folder.exists() for folder in killed)
         # A program that lives keeps its own, that of a shell that is starting among them.
         assert Path(mine.path).exists()
         assert Path(shell.folder, "init").exists()

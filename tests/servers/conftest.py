@@ -2,11 +2,11 @@
 
 import json
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,10 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.servers import ServerReport
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.executor import Executed
+
+if TYPE_CHECKING:
+    from tests.servers.login_house import LoginHouse
+    from tests.servers.login_server import LoginSite
 
 SECONDS = 50.0
 RAW = Path(__file__).with_name("raw_server.py")
@@ -142,3 +146,29 @@ def house(tmp_path: Path) -> House:
     (tmp_path / "ws").mkdir()
     (tmp_path / "cfg").mkdir(mode=0o700)
     return House(tmp_path)
+
+
+@pytest.fixture
+def site() -> "Generator[LoginSite]":
+    """A server that requires a login."""
+    from tests.servers.login_server import login_site
+
+    with login_site() as made:
+        yield made
+
+
+@pytest.fixture
+def home(house: House, site: "LoginSite") -> "LoginHouse":
+    """A house whose file names that server."""
+    from tests.servers.login_house import LoginHouse
+
+    home = LoginHouse(house.folder, site=site)
+    home.name_server()
+    return home
+
+
+@pytest.fixture
+async def logged_in(home: "LoginHouse") -> "LoginHouse":
+    """A house whose person has logged in at the server."""
+    await home.log_in()
+    return home

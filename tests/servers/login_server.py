@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from tests.servers.proof_checks import ProofChecks
+
 TOOL = {"name": "echo", "description": "Say it back.", "inputSchema": {"type": "object"}}
 
 
@@ -36,6 +38,8 @@ class LoginSite(ThreadingHTTPServer):
         """What each access token was granted."""
         self.authorization = ""
         """Another server that they send a person to."""
+        self.about: dict[str, Any] = {}
+        """What the metadata of the server itself say otherwise."""
         self.metadata: dict[str, Any] = {}
         """What the metadata of the authorization server say otherwise."""
         self.refusal = ""
@@ -49,8 +53,18 @@ class LoginSite(ThreadingHTTPServer):
         """Whether all but calls of tools is answered without a login."""
         self.at_token: Callable[[], None] | None = None
         """What happens while tokens are requested."""
+        self.at_call: Callable[[], object] | None = None
+        """What happens when a call of a tool comes."""
         self.calls = 0
         """Calls of tools that came, refused ones, too."""
+        self.checks: ProofChecks | None = None
+        """What it checks where it accepts nothing but tokens that are bound to a key."""
+        self.proofs: list[str] = []
+        """Every proof that came, to whatever address."""
+        self.clients: list[str] = []
+        """How clients authenticated at the token endpoint."""
+        self.issued: dict[str, str] = {}
+        """What answers with tokens say otherwise."""
 
     @property
     def base(self) -> str:
@@ -75,11 +89,9 @@ class LoginHandler(BaseHTTPRequestHandler):
         if site.drips:
             self._drip(site.drips)
         elif target.path.startswith("/.well-known/oauth-protected-resource"):
-            resource = site.resource or site.url
-            self._send(
-                200,
-                {"resource": resource, "authorization_servers": [site.authorization or site.base]},
-            )
+            servers = [site.authorization or site.base]
+            resource = {"resource": site.resource or site.url, "authorization_servers": servers}
+            self._send(200, {**resource, **site.about})
         elif target.path.startswith("/.well-known/"):
             self._send(200, self._metadata())
         elif target.path == "/authorize":
@@ -93,6 +105,7 @@ class LoginHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """A message, a registration, or a wish for tokens."""
         body, site = self.rfile.read(int(self.headers["content-length"])), self.server
+        site.proofs += self.headers.get_all("dpop", [])
         match self.path:
             case "/register" if site.refusal:
                 self._send(400, {"error": "invalid_client_metadata", "reason": site.refusal})
@@ -104,6 +117,9 @@ class LoginHandler(BaseHTTPRequestHandler):
                 self._send(201, {**client, "client_id": "made-for-us", **manages, **token})
             case "/token":
                 form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+                site.clients.append(self.headers.get("authorization", ""))
+                if self._proof_refused(f"{site.base}/token"):
+                    return
                 site.forms.append(form)
                 if site.at_token is not None:
                     site.at_token()
@@ -116,8 +132,11 @@ class LoginHandler(BaseHTTPRequestHandler):
                 asked = form.get("scope") or (site.queries[-1:] or [{}])[0].get("scope", "")
                 site.scopes[token] = asked
                 site.refresh = f"refresh-token-{number}-a1B2c3D4e5F6"
-                self._send(200, {"access_token": token, "token_type": "Bearer",
-                                 "expires_in": site.lasts, "refresh_token": site.refresh})  # fmt: skip
+                kind = "Bearer"
+                if site.checks is not None and site.checks.binds:
+                    site.checks.bound[token], kind = site.checks.keys[-1], "DPoP"
+                self._send(200, {"access_token": token, "token_type": kind, "expires_in": site.lasts,
+                                 "refresh_token": site.refresh, **site.issued})  # fmt: skip
             case _:
                 self._speak(json.loads(body))
 
@@ -131,15 +150,23 @@ class LoginHandler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def _speak(self, message: dict[str, Any]) -> None:
-        token = self.headers.get("authorization", "").removeprefix("Bearer ")
+        scheme, _, token = self.headers.get("authorization", "").partition(" ")
         calls = message["method"] == "tools/call"
         self.server.calls += calls
-        if token not in self.server.valid and (calls or not self.server.anonymous):
+        if calls and self.server.at_call is not None:
+            self.server.at_call()
+        binds = self.server.checks is not None and self.server.checks.binds
+        valid = token in self.server.valid and scheme == ("DPoP" if binds else "Bearer")
+        if valid and self._proof_refused(self.server.url, token):
+            return
+        if not valid and (calls or not self.server.anonymous):
             metadata = f"{self.server.base}/.well-known/oauth-protected-resource/mcp"
             scope = (
                 f', scope="{self.server.challenged_scope}"' if self.server.challenged_scope else ""
             )
-            challenge = {"WWW-Authenticate": f'Bearer resource_metadata="{metadata}"{scope}'}
+            named = self.server.checks is not None and not self.server.about
+            scheme = 'Bearer realm="x", DPoP' if named else "Bearer"
+            challenge = {"WWW-Authenticate": f'{scheme} resource_metadata="{metadata}"{scope}'}
             self._send(401, None, **challenge)
         elif "id" not in message:
             self._send(202, None)
@@ -148,6 +175,20 @@ class LoginHandler(BaseHTTPRequestHandler):
             self._send(403, None, **{"WWW-Authenticate": error})
         else:
             self._send(200, {"jsonrpc": "2.0", "id": message["id"], **_answer(message)})
+
+    def _proof_refused(self, url: str, token: str = "") -> bool:
+        """Whether the request was answered because of its proof."""
+        checks = self.server.checks
+        if checks is None or not checks.binds:
+            return False
+        fault = checks.fault(self.headers, "POST", url, token)
+        if not fault:
+            return False
+        headers = {"DPoP-Nonce": checks.nonce} if checks.nonce else {}
+        if token:
+            headers["WWW-Authenticate"] = f'DPoP error="{fault}"'
+        self._send(401 if token else 400, {"error": fault}, **headers)
+        return True
 
     def _reaches(self, token: str) -> bool:
         granted = self.server.scopes.get(token, "").split()
@@ -201,7 +242,7 @@ def _answer(message: dict[str, Any]) -> dict[str, Any]:
 def login_site() -> Generator[LoginSite]:
     """One that serves."""
     with LoginSite() as site:
-        thread = threading.Thread(target=site.serve_forever, daemon=True)
+        thread = threading.Thread(target=site.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
             yield site

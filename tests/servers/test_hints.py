@@ -80,7 +80,15 @@ async def test_its_own_name_allows_a_destructive_tool_until_what_is_said_of_it_c
     older = {tool: digest.partition(".")[0] for tool, digest in digests.items()}
     approved.write_text(json.dumps(older), encoding="utf-8")
     house.person.asked = []
+    house.policy(f"{PATTERN}{EXACT}")
     async with house.open() as sam:
         await sam.arrive()
         assert await sam.text(ECHO, text="x") == "x"
         assert house.person.asked == []
+        # But what the server says otherwise from then on is one.
+        approved.write_text(json.dumps(older), encoding="utf-8")
+    async with house.open() as sam:
+        await sam.arrive()
+        await sam.text("mcp__one__mutate", text="destructive")
+        assert "changed its tool echo" in await sam.text(ECHO, text="x")
+        assert len(house.person.approvals) == 1

@@ -3,22 +3,16 @@
 import asyncio
 import json
 import threading
-from collections.abc import Generator
 from dataclasses import dataclass, field
 
 import pytest
 
+from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry, Question, Reply
-from tests.servers.conftest import House
-from tests.servers.login_server import LoginSite, login_site
-from tests.servers.test_login import ECHO, follow, tools
-
-
-@pytest.fixture
-def site() -> Generator[LoginSite]:
-    """A server that wants a login."""
-    with login_site() as made:
-        yield made
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.tooling.executor import Executed
+from tests.servers.login_house import ECHO, LoginHouse, follow
+from tests.servers.login_server import LoginSite
 
 
 @dataclass
@@ -44,15 +38,13 @@ class Agreeing:
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_once(
-    house: House, site: LoginSite
+    home: LoginHouse, site: LoginSite
 ) -> None:
     site.challenged_scope, site.call_scope = "read", "write"
-    house.user(web={"url": site.url})
-    async with house.open(browse=follow) as sam:
-        assert await tools(sam) == [ECHO]
+    await home.log_in()
     person = Agreeing("not now")
-    async with house.open(attended=True, responder=person) as sam:
-        assert await tools(sam) == [ECHO]
+    async with home.open(attended=True, responder=person) as sam:
+        assert await sam.arrive() == [ECHO]
         for _ in range(2):
             text = await sam.text(ECHO, word="hi")
             assert "more scopes than this login has (write): sam-tui mcp login web" in text
@@ -68,8 +60,8 @@ async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_o
             site.call_scope = f"write more-{len(person.asked)}"
         return person(inquiry)
 
-    async with house.open(attended=True, responder=never_enough) as sam:
-        assert await tools(sam) == [ECHO]
+    async with home.open(attended=True, responder=never_enough) as sam:
+        assert await sam.arrive() == [ECHO]
         assert (await sam.call(ECHO, word="hi")).finished.ok
         first, second = person.asked
         assert "server web refused a call" in first.prompt and "`write`" in first.prompt
@@ -84,41 +76,37 @@ async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_o
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_the_page_asks_for_what_the_question_named_and_not_for_a_later_refusal(
-    house: House, site: LoginSite
+    home: LoginHouse, site: LoginSite
 ) -> None:
     site.challenged_scope, site.call_scope = "read", "write"
-    house.user(web={"url": site.url})
-    async with house.open(browse=follow) as sam:
-        assert await tools(sam) == [ECHO]
-    person, folder = Agreeing(), house.folder / "data" / "mcp-logins"
+    await home.log_in()
+    person = Agreeing()
     header = 'Bearer error="insufficient_scope", scope="admin"'
 
     def refused_meanwhile(inquiry: Inquiry) -> Answer | None:
-        for noted in folder.glob("*.challenge"):  # by another program's call
+        for noted in home.challenges:  # by another program's call
             noted.write_text(json.dumps({"status": 403, "header": header}), encoding="utf-8")
         return person(inquiry)
 
-    async with house.open(attended=True, responder=refused_meanwhile) as sam:
-        assert await tools(sam) == [ECHO]
+    async with home.open(attended=True, responder=refused_meanwhile) as sam:
+        assert await sam.arrive() == [ECHO]
         assert (await sam.call(ECHO, word="hi")).finished.ok
     assert [query["scope"] for query in site.queries] == ["read", "read write"]
-    async with house.open(browse=follow) as sam:  # it is still to be answered
-        assert await tools(sam) == [ECHO]
+    await home.log_in()  # it is still to be answered
     assert site.queries[-1]["scope"] == "read write admin"
-    assert not list(folder.glob("*.challenge"))
+    assert not home.challenges
 
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_all_scopes_are_named_or_their_number_is_said_to_be_larger(
-    house: House, site: LoginSite
+    home: LoginHouse, site: LoginSite
 ) -> None:
     many = [f"scope-{number:04}" for number in range(50)]
     site.challenged_scope = " ".join(many)
     site.metadata = {"authorization_endpoint": f"{site.base}/authorize?scope=innocent"}
-    house.user(web={"url": site.url})
     site.anonymous, person = True, Agreeing("log in", agrees=False)
-    async with house.open(attended=True, responder=person) as sam:
-        assert await tools(sam) == [ECHO]
+    async with home.open(attended=True, responder=person) as sam:
+        assert await sam.arrive() == [ECHO]
         assert not (await sam.call(ECHO, word="hi")).finished.ok
     question, page = person.asked
     assert "`scope-0026` `…`. Log in now?" in question.prompt
@@ -128,20 +116,19 @@ async def test_all_scopes_are_named_or_their_number_is_said_to_be_larger(
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_call(
-    house: House, site: LoginSite
+    home: LoginHouse, site: LoginSite
 ) -> None:
     site.anonymous = True
-    house.user(web={"url": site.url})
-    async with house.open() as sam:
-        assert await tools(sam) == [ECHO]
+    async with home.open() as sam:
+        assert await sam.arrive() == [ECHO]
         text = await sam.text(ECHO, word="hi")
         assert "The MCP server web requires a login: sam-tui mcp login web" in text
         assert not sam.reports["web"].login
-    async with house.open(browse=follow) as sam:  # after the refusal the command logs in
-        assert await tools(sam) == [ECHO]
+    async with home.open(browse=follow) as sam:  # after the refusal the command logs in
+        assert await sam.arrive() == [ECHO]
         assert sam.reports["web"].login
     assert len(site.queries) == 1
-    assert not list((house.folder / "data" / "mcp-logins").glob("*.challenge"))
+    assert not home.challenges
     person, asked = Agreeing(), asyncio.Event()
 
     def silent_at_first(inquiry: Inquiry) -> Answer | None:
@@ -150,9 +137,9 @@ async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_
         asked.set()
         return None
 
-    async with house.open(attended=True, responder=silent_at_first) as sam:
+    async with home.open(attended=True, responder=silent_at_first) as sam:
         assert sam.runtime.servers.forget_login("web")
-        assert await tools(sam) == [ECHO]
+        assert await sam.arrive() == [ECHO]
         cancelled = asyncio.ensure_future(sam.call(ECHO, word="hi"))
         await asked.wait()
         cancelled.cancel()
@@ -165,3 +152,80 @@ async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_
         site.valid = set()  # withdrawn: what a login settled is offered again
         assert (await sam.call(ECHO, word="hi")).finished.ok
         assert (len(person.asked), len(site.queries)) == (4, 3)
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_a_login_is_asked_for_in_the_name_of_the_refused_call_also_beside_another(
+    home: LoginHouse, site: LoginSite
+) -> None:
+    site.anonymous, person = True, Agreeing()
+    loop, asked, refused = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+    inquiries: list[Inquiry] = []
+
+    def silent_at_first(inquiry: Inquiry) -> Answer | None:
+        if not isinstance(inquiry.request, Question):
+            return person(inquiry)
+        inquiries.append(inquiry)
+        asked.set()
+        return person(inquiry) if inquiries[1:] else None
+
+    async with home.open(attended=True, responder=silent_at_first) as sam:
+
+        def call(name: str) -> "asyncio.Task[Executed]":
+            wanted = ToolCall(CallId(name), ECHO, json.dumps({"word": name}))
+            return loop.create_task(sam.runtime.executor.execute(wanted, sam.conversation))
+
+        assert await sam.arrive() == [ECHO]
+        first = call("first")
+        await asked.wait()
+        site.at_call = lambda: loop.call_soon_threadsafe(refused.set)
+        second = call("second")
+        await refused.wait()
+        assert sam.runtime.inquiries.answer(inquiries[0].id, Reply("log in"))
+        assert (await first).finished.ok and (await second).finished.ok
+    assert [inquiry.call for inquiry in inquiries] == ["first", "first"], (
+        "the question, and its page"
+    )
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_what_a_server_answers_now_decides_and_not_a_refusal_that_was_stored(
+    home: LoginHouse, site: LoginSite
+) -> None:
+    site.anonymous = True
+    async with home.open() as sam:
+        assert await sam.arrive() == [ECHO]
+        assert not (await sam.call(ECHO, word="hi")).finished.ok
+    [stored] = home.challenges
+    header = 'Bearer resource_metadata="http://127.0.0.1:9/gone", scope="of-before"'
+    stored.write_text(json.dumps({"status": 401, "header": header}), encoding="utf-8")
+    site.anonymous, site.challenged_scope = False, "of-now"
+    await home.log_in()
+    assert [query["scope"] for query in site.queries] == ["of-now"]
+    assert home.challenges == []
+    # A stored demand for more scopes joins a login that is required anyway: one page for both.
+    header = 'Bearer error="insufficient_scope", scope="more"'
+    stored.write_text(json.dumps({"status": 403, "header": header}), encoding="utf-8")
+    site.valid = set()
+    await home.log_in()
+    assert [query["scope"] for query in site.queries] == ["of-now", "of-now more"]
+    assert home.challenges == []
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_a_refusal_that_cannot_be_stored_ends_no_more_than_its_call(
+    logged_in: LoginHouse, site: LoginSite
+) -> None:
+    [file] = logged_in.logins
+    file.with_name(f"{file.name}.challenge").mkdir()  # in place of the file
+    async with logged_in.open() as sam:
+        assert await sam.arrive() == [ECHO]
+        for site.call_scope, words in (
+            ("write", "more scopes than this login has (write)"),
+            ("", "hi"),
+        ):
+            assert words in await sam.text(ECHO, word="hi")
+        site.valid = set()
+        assert "requires a login: sam-tui mcp login web" in await sam.text(ECHO, word="hi")
+        assert sam.reports["web"].standing == "ready"
+    await logged_in.log_in()

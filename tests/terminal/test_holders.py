@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
 from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.local_files.temporary_folders import Scratch
 from sam_tui.core.ports.processes.sandbox import OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.fakes import preloaded

@@ -17,8 +17,9 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from sam_tui.adapters.mcp_client.connection_context import Logins
-from sam_tui.adapters.mcp_client.logins.authorization import Challenge, challenge_of
-from sam_tui.adapters.mcp_client.logins.login import authorized, stored
+from sam_tui.adapters.mcp_client.logins.challenges import Challenge, challenge_of
+from sam_tui.adapters.mcp_client.logins.login import authorized
+from sam_tui.adapters.mcp_client.logins.login_file import stored
 from sam_tui.adapters.mcp_client.logins.refusals import login_words
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.authorization.network.hosts import address_of

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from sam_tui.adapters.mcp_client.oauth_settings import KEYS, OAuthSettings, oauth_settings
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.ports.servers import ServerSource
@@ -23,35 +24,7 @@ _KEYS = {
     "http": _COMMON | {"url", "headers", "oauth"},
 }
 _TYPES = {"stdio": "stdio", "http": "http", "streamable-http": "http", "sse": "http"}
-_OAUTH = {
-    "clientId": "client_id",
-    "clientSecret": "client_secret",
-    "privateKey": "private_key",
-    "algorithm": "algorithm",
-    "clientMetadataUrl": "metadata_url",
-    "issuer": "issuer",
-    "scope": "scope",
-    "grant": "grant",
-}
-_GRANTS = ("authorization_code", "client_credentials")
 _TOP = ("mcpServers", "$schema")
-
-
-@dataclass(frozen=True, slots=True)
-class OAuthSettings:
-    """The client at the authorization server; all fields empty: register dynamically.
-
-    ``metadata_url`` is an ``https`` address of a client's own description; ``private_key`` is in PEM.
-    """
-
-    client_id: str = ""
-    client_secret: str = field(default="", repr=False)
-    private_key: str = field(default="", repr=False)
-    algorithm: str = "ES256"
-    metadata_url: str = ""
-    issuer: str = ""
-    scope: str = ""
-    grant: str = "authorization_code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +54,7 @@ class ServerSettings:
     """Whether it is reached by a URL, also where that cannot be used."""
     sse: bool = False
     """Whether it speaks the transport of before 2025-03-26."""
-    oauth: OAuthSettings = OAuthSettings()
+    oauth: OAuthSettings = field(default_factory=OAuthSettings)
 
     @property
     def site(self) -> str:
@@ -227,23 +200,12 @@ class SettingsReader:
 
     def _oauth(self, fields: Mapping[str, object], where: str) -> OAuthSettings:
         texts = self._texts(fields, "oauth", where.removesuffix(".oauth"))
-        if unknown := sorted(texts.keys() - _OAUTH.keys()):
-            keys = ", ".join(sorted(_OAUTH))
+        if unknown := sorted(texts.keys() - KEYS.keys()):
+            keys = ", ".join(sorted(KEYS))
             raise ConfigurationError(
                 f"{where}: the key {_brief(unknown[0])} is not known ({keys})."
             )
-        oauth = OAuthSettings(**{_OAUTH[key]: value for key, value in texts.items()})
-        if oauth.grant not in _GRANTS:
-            raise ConfigurationError(f"{where}.grant must be one of {', '.join(_GRANTS)}.")
-        if oauth.grant == _GRANTS[1] and not (
-            oauth.client_id and (oauth.client_secret or oauth.private_key)
-        ):
-            raise ConfigurationError(
-                f"{where}: client_credentials takes clientId and clientSecret or privateKey."
-            )
-        if oauth.metadata_url and not oauth.metadata_url.startswith("https://"):
-            raise ConfigurationError(f"{where}.clientMetadataUrl must be an https address.")
-        return oauth
+        return oauth_settings(texts, where, names_files=self.source in ("user", "flag"))
 
     def _texts(self, fields: Mapping[str, object], key: str, where: str) -> dict[str, str]:
         texts: dict[str, str] = {}
@@ -289,8 +251,8 @@ def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
     """Names and values in server settings that may be secrets, for the shield to judge."""
     for server in servers:
         yield from server.env.items()
-        yield f"{server.name}_CLIENT_SECRET", server.oauth.client_secret
-        yield f"{server.name}_PRIVATE_KEY", server.oauth.private_key
+        for name, value in server.oauth.secrets.items():
+            yield f"{server.name}_{name}", value
         for name, value in server.headers.items():
             scheme, _, credential = value.partition(" ")
             yield name, credential if scheme.lower() in ("bearer", "basic", "token") else value

@@ -9,60 +9,20 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError, TokenStorage
-from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
     OAuthClientMetadata,
     OAuthMetadata,
 )
-from pydantic import AnyUrl, BaseModel
+from pydantic import AnyUrl
 
-from sam_tui.adapters.mcp_client.settings import OAuthSettings
+from sam_tui.adapters.mcp_client.oauth_settings import OAuthSettings
 
 PATH = "/callback"
 LOGIN_SECONDS = 300.0
 """How long a person has for the page."""
-LONGEST_CHALLENGE = 2000
 _PAGE = "<!doctype html><meta charset=utf-8><title>sam-tui</title><p>{}</p>"
-_UNAUTHORIZED, _FORBIDDEN = 401, 403
-_HEADER = "WWW-Authenticate"
-
-
-class Challenge(BaseModel):
-    """What a server answers to a request that requires a login, or one with more scopes."""
-
-    status: int
-    header: str = ""
-
-    @property
-    def wider(self) -> bool:
-        """Whether it requires more scopes than a login has."""
-        return self.status == _FORBIDDEN
-
-    @property
-    def response(self) -> httpx2.Response:
-        """An answer with this challenge."""
-        headers = {_HEADER: self.header} if self.header else {}
-        return httpx2.Response(self.status, headers=headers)
-
-    @property
-    def scope(self) -> str:
-        """The scopes that the server names, as text."""
-        return extract_scope_from_www_auth(self.response) or ""
-
-
-def challenge_of(response: httpx2.Response) -> Challenge | None:
-    """The challenge of an answer that requires a login or more scopes; None of any other."""
-    header = response.headers.get(_HEADER, "")
-    header = header if len(header) <= LONGEST_CHALLENGE else ""
-    if response.status_code == _UNAUTHORIZED:
-        return Challenge(status=_UNAUTHORIZED, header=header)
-    if response.status_code != _FORBIDDEN:
-        return None
-    error = extract_field_from_www_auth(response, "error")
-    insufficient = header and error == "insufficient_scope"
-    return Challenge(status=_FORBIDDEN, header=header) if insufficient else None
 
 
 class IssuedTokens(TokenStorage, Protocol):
@@ -82,33 +42,6 @@ class BoundLogin(OAuthClientProvider):
             raise OAuthTokenError("No server is known that issued its refresh token")
         self.context.oauth_metadata = self.issued.server
         return await super()._refresh_token()
-
-
-class WiderLogin(BoundLogin):
-    """A login by a person, who agrees anew if a call was refused with ``challenge``: more scopes join
-    those of the stored login."""
-
-    challenge: Challenge | None = None
-
-    async def async_auth_flow(
-        self, request: httpx2.Request
-    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Sign a request; the stored challenge stands in for the first answer."""
-        flow = super().async_auth_flow(request)
-        try:
-            outgoing = await anext(flow)
-            while True:
-                if outgoing is request and self.challenge is not None:
-                    self.context.oauth_metadata = None  # found anew, with the resource's own
-                    response, self.challenge = self.challenge.response, None
-                    response.request = request
-                else:
-                    response = yield outgoing
-                outgoing = await flow.asend(response)
-        except StopAsyncIteration:
-            return
-        finally:
-            await flow.aclose()
 
 
 class _FixedScope(OAuthClientMetadata):

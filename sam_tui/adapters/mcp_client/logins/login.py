@@ -5,225 +5,46 @@ does not use a person's own login. Without ``browse`` nobody is asked: tokens ar
 """
 
 import asyncio
-import fcntl
 import os
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import (
     ClientCredentialsOAuthProvider,
     PrivateKeyJWTOAuthProvider,
     SignedJWTParameters,
 )
 from mcp.client.auth.oauth2 import OAuthContext
-from mcp.client.auth.utils import credentials_match_issuer
-from mcp.shared.auth import (
-    OAuthClientInformationFull,
-    OAuthClientMetadata,
-    OAuthMetadata,
-    OAuthToken,
-)
-from pydantic import BaseModel, Field, ValidationError
+from mcp.shared.auth import OAuthClientMetadata
 
-from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts, challenge_path
+from sam_tui.adapters.mcp_client.connection_context import Logins
+from sam_tui.adapters.mcp_client.logins.assertions import (
+    AssertionLogin,
+    ExchangedLogin,
+    audience_of,
+    read_assertion,
+)
 from sam_tui.adapters.mcp_client.logins.authorization import (
-    LONGEST_CHALLENGE,
     PATH,
     BoundLogin,
     Callback,
-    Challenge,
-    WiderLogin,
     callback,
-    challenge_of,
     client_metadata,
     port_of,
     registered,
     with_set_scope,
 )
-from sam_tui.adapters.mcp_client.logins.refusals import login_words
+from sam_tui.adapters.mcp_client.logins.challenges import Challenge, PriorChallenge, challenge_of
+from sam_tui.adapters.mcp_client.logins.login_file import EARLY, LoginFile, StoredLogin
+from sam_tui.adapters.mcp_client.logins.proofs import ProvenLogin
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.core.local_files.cache import signature_of
-from sam_tui.core.local_files.private_files import replace_file
 
-MOST_BYTES = 200_000
 PageCheck = Callable[[str, OAuthContext], Awaitable[None]]
 """Raises ``OAuthFlowError`` for a page that no browser is to open."""
-_EARLY = 60.0
-"""Seconds before its end from which a token is not used any more."""
 _NOWHERE = f"http://127.0.0.1{PATH}"
-
-
-class StoredLogin(BaseModel):
-    """What a file holds; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now."""
-
-    tokens: OAuthToken | None = None
-    ends: float | None = None
-    client: OAuthClientInformationFull | None = None
-    server: OAuthMetadata | None = None
-    refusal: str = Field(default="", exclude=True)
-
-
-def _write_private(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    replace_file(path, text, flushed=False)
-
-
-def _read_bounded(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read(2 * LONGEST_CHALLENGE)
-
-
-async def stored(path: str, texts: LoginTexts) -> StoredLogin:
-    """The login in a file, empty if the file is missing or unreadable."""
-    try:
-        text = await asyncio.to_thread(texts.read, path, MOST_BYTES)  # a keyring may be locked
-    except PermissionError as error:
-        return StoredLogin(refusal=f"Its login cannot be read: {error}")
-    try:
-        return StoredLogin.model_validate_json(text)
-    except ValidationError:
-        return StoredLogin()
-
-
-class LoginFile:
-    """The SDK's ``TokenStorage`` for one server: writes each change at once, reads by ``reread``."""
-
-    def __init__(self, settings: ServerSettings, logins: Logins) -> None:
-        self._server = settings.name
-        self._oauth = settings.oauth
-        self._path = logins.path(settings)
-        self._folder = logins.folder
-        self._learn, self._texts = logins.learn, logins.texts
-        self.login = StoredLogin()
-        self._read_as: object = None
-        self._context: OAuthContext | None = None
-
-    def serve(self, provider: OAuthClientProvider) -> OAuthClientProvider:
-        """Store the metadata of the authorization server that the provider discovers, for refreshes."""
-        self._context = provider.context
-        self._context.oauth_metadata = self.server
-        if isinstance(provider, BoundLogin):
-            provider.issued = self
-        return provider
-
-    @property
-    def server(self) -> OAuthMetadata | None:
-        """The server that issued the tokens; None where it may not get the client's secret: that of a
-        program without a person, or of a registration at another issuer."""
-        server, client = self.login.server, self.login.client
-        if server is None or client is None or self._oauth.grant == "client_credentials":
-            return None
-        known = credentials_match_issuer(
-            client, str(server.issuer), self._oauth.metadata_url or None
-        )
-        return server if known else None
-
-    @property
-    def changed(self) -> bool:
-        """Whether another process wrote the file since the last read."""
-        return signature_of(self._path) != self._read_as
-
-    async def reread(self) -> None:
-        """Read the file again: another process may have refreshed the tokens."""
-        self._read_as = signature_of(self._path)
-        self.login = await stored(self._path, self._texts)
-        self._learn(self._secrets())
-
-    def require_readable(self) -> None:
-        """Raises ``OAuthFlowError`` with the reason if a stored login cannot be read now."""
-        if self.login.refusal:
-            how = f"Unlock it, or log in again: {login_words(self._server)}"
-            raise OAuthFlowError(f"{self.login.refusal}. {how}")
-
-    async def demand_login(self, *_: str) -> NoReturn:
-        """Raises ``OAuthFlowError`` that says how to log in: nobody is asked amid other work."""
-        raise OAuthFlowError(f"It requires a new login: {login_words(self._server)}")
-
-    async def note_challenge(self, challenge: Challenge) -> None:
-        """Store the challenge of a refused request for the next login, whose server may refuse nothing
-        before such a request."""
-        if challenge != await self.challenge():
-            text = challenge.model_dump_json()
-            with suppress(OSError):  # the call is refused all the same
-                await asyncio.to_thread(_write_private, challenge_path(self._path), text)
-
-    async def challenge(self) -> Challenge | None:
-        """The stored challenge."""
-        with suppress(OSError, ValueError):
-            text = await asyncio.to_thread(_read_bounded, challenge_path(self._path))
-            return Challenge.model_validate_json(text)
-        return None
-
-    async def drop_challenge(self, answered: Challenge | None) -> None:
-        """Delete the stored challenge if a login has ``answered`` it, or if any login does."""
-        stored_now = await self.challenge()
-        if stored_now is None or (stored_now.wider and stored_now != answered):
-            return
-        with suppress(OSError):
-            os.unlink(challenge_path(self._path))
-
-    def lock(self) -> int:
-        """Wait for the lock on refreshing this login; closing the returned descriptor releases it."""
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(f"{self._path}.lock", flags, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        return descriptor
-
-    async def get_tokens(self) -> OAuthToken | None:
-        """The stored tokens; an expired access token is emptied so that the SDK refreshes it."""
-        login = self.login
-        if login.tokens is None:
-            return None
-        update: dict[str, Any] = {}
-        if login.ends is not None and login.ends - _EARLY < time.time():
-            update["access_token"] = ""
-        if self.server is None:  # nobody knows where it may be shown
-            update["refresh_token"] = None
-        return login.tokens.model_copy(update=update)
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Store new tokens. Raises ``OAuthTokenError`` for one that no header can hold."""
-        token = tokens.access_token
-        if not (token and token.isascii() and token.isprintable()):
-            raise OAuthTokenError("Its access token is empty or cannot be sent")
-        lasting = tokens.expires_in
-        self.login.tokens = tokens
-        if self._context is not None:
-            self.login.server = self._context.oauth_metadata
-        self.login.ends = None if lasting is None else time.time() + lasting
-        self._learn(self._secrets())
-        if self.server is None:
-            tokens.refresh_token = None
-        await self._write()
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The client registration at the authorization server."""
-        return self.login.client
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Remember a registration. It is written with its first tokens; an unused one is never written."""
-        self.login.client = client_info
-        self._learn(self._secrets())
-
-    def _secrets(self) -> dict[str, str]:
-        tokens, client = self.login.tokens, self.login.client
-        values = {
-            "MCP_ACCESS_TOKEN": tokens.access_token if tokens else "",
-            "MCP_REFRESH_TOKEN": (tokens.refresh_token or "") if tokens else "",
-            "MCP_CLIENT_SECRET": (client.client_secret or "") if client else "",
-        }
-        return {name: value for name, value in values.items() if value}
-
-    async def _write(self) -> None:
-        text = self.login.model_dump_json(exclude_none=True)
-        await asyncio.to_thread(self._texts.write, self._path, text)
-        self._read_as = signature_of(self._path)
 
 
 class SharedLogin(BoundLogin):
@@ -285,7 +106,7 @@ class SharedLogin(BoundLogin):
     async def _initialize(self) -> None:
         await super()._initialize()
         ends = self._file.login.ends
-        self.context.token_expiry_time = None if ends is None else ends - _EARLY
+        self.context.token_expiry_time = None if ends is None else ends - EARLY
 
     async def _refresh_token(self) -> httpx2.Request:
         self._refreshed = self._file.login
@@ -316,29 +137,34 @@ async def authorized(
     file = LoginFile(settings, logins)
     await file.reread()
 
-    def serve(provider: OAuthClientProvider) -> OAuthClientProvider:
-        return file.serve(with_set_scope(provider, settings.oauth.scope))
+    def proven(provider: OAuthClientProvider) -> ProvenLogin:
+        return ProvenLogin(file.serve(with_set_scope(provider, settings.oauth.scope)), file)
 
-    if settings.oauth.grant == "client_credentials":
-        yield serve(_by_itself(settings, file))
+    if settings.oauth.by_itself:
+        yield proven(await _by_itself(settings, file))
     elif (browse := logins.browse) is not None:
         async with callback(port_of(file.login.client)) as listening:
             provider = _by_a_person(settings, file, _Browser(listening, check_page, browse))
-            answered, before = await file.challenge(), file.login.tokens
+            prior, before = await file.challenge(), file.login.tokens
             if (refusal := logins.refusal) is not None:
-                answered = Challenge(status=refusal.status, header=refusal.header)
-            provider.challenge = answered
-            yield serve(provider)
+                prior = Challenge(status=refusal.status, header=refusal.header)
+            login = proven(provider)
+            yield login if prior is None else PriorChallenge(login, provider, prior)
             if file.login.tokens is not before:
-                await file.drop_challenge(answered)
+                await file.drop_challenge(prior)
     else:
         file.require_readable()
-        yield serve(SharedLogin(settings.url, client_metadata(_NOWHERE), file))
+        yield proven(SharedLogin(settings.url, client_metadata(_NOWHERE), file))
 
 
-def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider:
-    """Authentication of a program without a person, by a client secret or a key."""
+async def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider:
+    """Authentication of a program without a person, by a client secret, a key or an assertion.
+    Raises ``OAuthFlowError``."""
     oauth, issuer = settings.oauth, settings.oauth.issuer or None
+    if oauth.asserts:
+        issuer = issuer or audience_of(await read_assertion(oauth, file.learn))
+        login = ExchangedLogin if oauth.grant == "token_exchange" else AssertionLogin
+        return login(settings, file, issuer)
     if not oauth.private_key:
         return ClientCredentialsOAuthProvider(
             settings.url, file, oauth.client_id, oauth.client_secret, issuer=issuer
@@ -364,7 +190,7 @@ class _Browser:
     browse: Callable[[str], None]
 
 
-def _by_a_person(settings: ServerSettings, file: LoginFile, browser: _Browser) -> WiderLogin:
+def _by_a_person(settings: ServerSettings, file: LoginFile, browser: _Browser) -> BoundLogin:
     """Authentication through a browser; a registration for another redirect URI is made anew."""
     oauth, client, listening = settings.oauth, file.login.client, browser.listening
     if oauth.client_id:
@@ -376,7 +202,7 @@ def _by_a_person(settings: ServerSettings, file: LoginFile, browser: _Browser) -
         await browser.check_page(url, provider.context)
         await asyncio.to_thread(browser.browse, url)
 
-    provider = WiderLogin(
+    provider = BoundLogin(
         settings.url,
         client_metadata(listening.url),
         file,

@@ -67,7 +67,7 @@ class LoginRequired(ToolError):
         refusal = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         signed = any(name.lower() == "authorization" for name in settings.headers)
         forged = not mark or refusal.get("mark") != mark
-        if forged or signed or settings.oauth.grant != "authorization_code":
+        if forged or signed or settings.oauth.by_itself:
             return None
         return cls(settings.name, refusal, fixed=settings.oauth.scope)
 

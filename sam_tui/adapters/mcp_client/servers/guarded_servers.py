@@ -176,7 +176,7 @@ class GuardedServers:
         pool = self._any()
         if pool is None:
             return ()
-        from sam_tui.adapters.mcp_client.documentation import SERVER, documentation_offer
+        from sam_tui.adapters.mcp_client.servers.documentation import SERVER, documentation_offer
 
         connection = pool.connection(SERVER)
         if connection is None or connection.lost:

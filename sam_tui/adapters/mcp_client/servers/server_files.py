@@ -60,7 +60,7 @@ class ServerFiles:
 
     def named(self) -> "tuple[ServerSettings, ...]":
         """The servers that no file names, but a variable or a client."""
-        from sam_tui.adapters.mcp_client.documentation import named_by_variable
+        from sam_tui.adapters.mcp_client.servers.documentation import named_by_variable
         from sam_tui.adapters.mcp_client.settings import SettingsReader
 
         named = named_by_variable(self.context7) if self.context7 else ()

@@ -19,7 +19,6 @@ from sam_tui.adapters.terminal.confinement.run import (
     Wanted,
     fault,
 )
-from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
 from sam_tui.adapters.terminal.processes.environment import (
     NONE_PASSED,
     PROVIDER_KEYS,
@@ -42,6 +41,7 @@ from sam_tui.adapters.terminal.sandbox.strict import bubblewrap, strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
 from sam_tui.core.authorization.variables import PassedVariables
 from sam_tui.core.errors import ConfigurationError, ToolError
+from sam_tui.core.local_files.temporary_folders import Scratch
 from sam_tui.core.ports.processes.sandbox import (
     NETWORKS,
     CommandLimits,

@@ -12,7 +12,6 @@ from dataclasses import replace
 from sam_tui.adapters.terminal.confinement.limits import restrain
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
 from sam_tui.adapters.terminal.holders.client import Holders, SessionOrigin
 from sam_tui.adapters.terminal.processes.environment import session_environment
 from sam_tui.adapters.terminal.pty.parented_shell import ParentedShell
@@ -21,6 +20,7 @@ from sam_tui.adapters.terminal.sessions.pty_session import PtySession, side, sta
 from sam_tui.adapters.terminal.shell_integration.marks import Integration, integrate
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId, mint
+from sam_tui.core.local_files.temporary_folders import Scratch
 from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.processes.terminals import CommandRecord, SessionSpec, TerminalSession
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sam_tui.adapters.terminal.confinement.temporary_folders import SHELL, Scratch
+from sam_tui.core.local_files.temporary_folders import SHELL, Scratch
 
 _OSC = b"\x1b]7717;"
 SET_ASIDE = b"\x1b[7717~"

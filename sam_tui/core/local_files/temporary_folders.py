@@ -10,6 +10,8 @@ from contextlib import suppress
 _RUN = "sam-tui-run-"
 SHELL = "sam-tui-shell-"
 """Begins the folder of what a shell is started with."""
+ACP = "sam-tui-acp-"
+"""Begins the folder of the socket at which programs in an editor's terminals report."""
 
 
 class Scratch:
@@ -60,7 +62,7 @@ def sweep() -> None:
     top = tempfile.gettempdir()
     with suppress(OSError):
         for name in os.listdir(top):
-            if name.startswith((_RUN, SHELL)):
+            if name.startswith((_RUN, SHELL, ACP)):
                 _remove_abandoned(os.path.join(top, name))
 
 
