@@ -10,6 +10,7 @@ from sam_tui.adapters.mcp_client.connection_context import (
     Caller,
     Refusal,
     ServerSurroundings,
+    agrees_to_change,
     load_lifetime,
     program_request,
 )
@@ -245,22 +246,12 @@ class Connection:
         now = self._digest(tool)
         before = self._approved.get(tool, judged or now)
         before = judged if judged.startswith(f"{before}.") else before
-        if before not in (now, now.partition(".")[0]):  # older files have no hints
-            host, decision, name = context.permit.host, None, plain(tool, 64)
-            if host is not None and not host.approves_all:
-                revision = f"{now[:32]}{now[-16:]}" or "0" * 48  # of a tool that is gone
-                decision = await host.confirm(
-                    f"the MCP server {self.name} changed the description, arguments or hints of "
-                    f"{name} since it was allowed: earlier grants do not apply (changed: {revision})",
-                    once=f"use {name} as {self.name} describes it now",
-                    rule="changed-tool",
-                    revision=revision,
-                )
-            if host is None or (decision is not None and not decision.allowed):
-                raise ToolError(
-                    f"The MCP server {self.name} changed its tool {name} since it was allowed, and"
-                    " the person did not agree to the change."
-                )
+        unchanged = before in (now, now.partition(".")[0])  # older files have no hints
+        if not unchanged and not await agrees_to_change(self.name, tool, now, context.permit.host):
+            raise ToolError(
+                f"The MCP server {self.name} changed its tool {plain(tool, 64)} since it was allowed, and"
+                " the person did not agree to the change."
+            )
         if self._approved.get(tool) != now:
             self._approved[tool] = now
             self._around.remembered.approve(self.settings, self._approved)

@@ -11,13 +11,19 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, RememberedTools, without_secrets
+from sam_tui.adapters.mcp_client.tool_descriptions import (
+    RawTool,
+    RememberedTools,
+    plain,
+    without_secrets,
+)
 from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.ports.processes.piped import PipedPrograms, PipedRequest
 from sam_tui.core.ports.processes.sandbox import AskOutside, Network
 from sam_tui.core.ports.web import UrlGuard
+from sam_tui.core.tooling.questions import HostQuestions
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +164,19 @@ class ServerSurroundings:
     def masked(self, tools: Sequence[RawTool]) -> list[RawTool]:
         """The tools that a server lists, without secrets."""
         return without_secrets(tools, self.mask)
+
+
+async def agrees_to_change(server: str, tool: str, now: str, host: HostQuestions | None) -> bool:
+    """Whether the person agrees to a tool whose description has the digest ``now``."""
+    if host is None or host.approves_all:
+        return host is not None
+    name = plain(tool, 64)
+    revision = f"{now[:32]}{now[-16:]}" or "0" * 48  # of a tool that is gone
+    decision = await host.confirm(
+        f"the MCP server {server} changed the description, arguments or hints of "
+        f"{name} since it was allowed: earlier grants do not apply (changed: {revision})",
+        once=f"use {name} as {server} describes it now",
+        rule="changed-tool",
+        revision=revision,
+    )
+    return decision.allowed

@@ -88,15 +88,20 @@ def oauth_settings(texts: Mapping[str, str], where: str, *, names_files: bool) -
             raise ConfigurationError(f"{where}.{key} needs the grant {grants}.")
     if oauth.metadata_url and not oauth.metadata_url.startswith("https://"):
         raise ConfigurationError(f"{where}.clientMetadataUrl must be an https address.")
-    if oauth.assertion_file and not names_files:
-        raise ConfigurationError(
-            f"{where}.assertionFile: only your own mcp.json may name a file that is sent to a server."
-        )
-    if oauth.assertion_file and not os.path.isabs(oauth.assertion_file):
-        raise ConfigurationError(f"{where}.assertionFile must be a whole path, from / on.")
+    if oauth.assertion_file:
+        _require_own_path(oauth.assertion_file, where, names_files=names_files)
     if missing := _missing(oauth):
         raise ConfigurationError(f"{where}: {oauth.grant} takes {missing}.")
     return oauth
+
+
+def _require_own_path(path: str, where: str, *, names_files: bool) -> None:
+    if not names_files:
+        raise ConfigurationError(
+            f"{where}.assertionFile: only your own mcp.json may name a file that is sent to a server."
+        )
+    if not os.path.isabs(path):
+        raise ConfigurationError(f"{where}.assertionFile must be a whole path, from / on.")
 
 
 def _missing(oauth: OAuthSettings) -> str:
@@ -105,11 +110,11 @@ def _missing(oauth: OAuthSettings) -> str:
         case "client_credentials":
             complete = oauth.client_id and (oauth.client_secret or oauth.private_key)
             return "" if complete else "clientId and clientSecret or privateKey"
-        case "jwt_bearer" | "token_exchange" if not oauth.client_id or (
-            bool(oauth.assertion) == bool(oauth.assertion_file)
-        ):
+        case "authorization_code":
+            return ""
+        case _ if not oauth.client_id or bool(oauth.assertion) == bool(oauth.assertion_file):
             return "clientId and one of assertion and assertionFile"
-        case "token_exchange" if not (oauth.issuer and oauth.idp_token_url and oauth.idp_client_id):
+        case "token_exchange" if not all((oauth.issuer, oauth.idp_token_url, oauth.idp_client_id)):
             return "issuer, idpTokenUrl and idpClientId"
         case _:
             return ""
