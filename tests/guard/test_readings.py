@@ -99,7 +99,7 @@ NAMES = """
 .env .env.local .env.example .envrc x.env id_rsa id_rsa.pub id_ed25519_sk key.pem my-private.key a.pem
 a.p12 ca.crt .bash_history .python_history .histfile .netrc _netrc .pgpass .pypirc .git-credentials
 .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .streamlit/secrets.toml
-credentials.json master.key
+credentials.json master.key fleet-key plan-token mcp-token web-token my-web-token
 .ssh/config .aws/config .sam-tui-ab12cd34 krb5cc_1000 .dev.vars local.settings.json notes.txt
 """
 """File names that are, or look like, secrets."""

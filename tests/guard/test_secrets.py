@@ -27,7 +27,7 @@ SECRETS = words("""
 ~/.config/google-chrome/Default/Cookies ~/.config/chromium/x
 ~/Library/Keychains/login.keychain-db ~/Library/Safari/History.db ~/Library/Cookies/x
 ~/snap/firefox/x ~/Library/Application_Support ~/.cargo/credentials.toml ~/.vault-token
-~/.local/share/sam-tui/.sam-tui-ab_3xk9q
+~/.local/share/sam-tui/.sam-tui-ab_3xk9q /srv/data/fleet-key ~/old/plan-token /x/mcp-token ~/y/web-token
 ~/.codex/auth.json ~/.claude/.credentials.json ~/deploy.pem ~/certs/server.p12 ~/x/id_ed25519
 ~/x/.env ~/.SSH/id_rsa .env .env.local .env.production sub/.env .envrc .ENV sub/id_rsa
 certs/private-key.pem certs/key.pem /etc/shadow /proc/self/environ /proc/1/environ

@@ -117,7 +117,8 @@ _HISTORY = re.compile(
 )
 _CREDENTIALS = re.compile(
     r"(?:[._]netrc|\.git-credentials|\.pgpass|\.my\.cnf|\.pypirc|\.vault-token|krb5cc_\d+"
-    r"|\.sam-tui-[a-z0-9_]{8})$",  # the last: a private file while it is written anew
+    r"|\.sam-tui-[a-z0-9_]{8}"  # a private file while it is written anew
+    rf"|{MCP_TOKEN}|{FLEET_KEY}|{PLAN_TOKEN}|{WEB_TOKEN})$",  # of any data folder, also another program's
     re.I,
 )
 _ENDINGS = ("/.m2/settings.xml", "/.m2/settings-security.xml", "/.gradle/gradle.properties")
