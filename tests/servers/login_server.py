@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tests.servers.proof_checks import ProofChecks
@@ -55,6 +55,10 @@ class LoginSite(ThreadingHTTPServer):
         """What happens while tokens are requested."""
         self.at_call: Callable[[], object] | None = None
         """What happens when a call of a tool comes."""
+        self.call_status = 0
+        """What calls of tools are refused with."""
+        self.streams: list[BinaryIO] = []
+        """Where answers go to messages that come over the transport of before 2025."""
         self.calls = 0
         """Calls of tools that came, refused ones, too."""
         self.checks: ProofChecks | None = None
@@ -94,6 +98,8 @@ class LoginHandler(BaseHTTPRequestHandler):
             self._send(200, {**resource, **site.about})
         elif target.path.startswith("/.well-known/"):
             self._send(200, self._metadata())
+        elif target.path == "/sse":
+            self._stream()
         elif target.path == "/authorize":
             query = {name: values[0] for name, values in parse_qs(target.query).items()}
             site.queries.append(query)
@@ -159,22 +165,48 @@ class LoginHandler(BaseHTTPRequestHandler):
         valid = token in self.server.valid and scheme == ("DPoP" if binds else "Bearer")
         if valid and self._proof_refused(self.server.url, token):
             return
-        if not valid and (calls or not self.server.anonymous):
-            metadata = f"{self.server.base}/.well-known/oauth-protected-resource/mcp"
-            scope = (
-                f', scope="{self.server.challenged_scope}"' if self.server.challenged_scope else ""
-            )
-            named = self.server.checks is not None and not self.server.about
-            scheme = 'Bearer realm="x", DPoP' if named else "Bearer"
-            challenge = {"WWW-Authenticate": f'{scheme} resource_metadata="{metadata}"{scope}'}
-            self._send(401, None, **challenge)
+        if calls and self.server.call_status:
+            self._send(self.server.call_status, None)
+        elif not valid and (calls or not self.server.anonymous):
+            self._challenge()
         elif "id" not in message:
             self._send(202, None)
         elif calls and not self._reaches(token):
             error = f'Bearer error="insufficient_scope", scope="{self.server.call_scope}"'
             self._send(403, None, **{"WWW-Authenticate": error})
         else:
-            self._send(200, {"jsonrpc": "2.0", "id": message["id"], **_answer(message)})
+            self._answer({"jsonrpc": "2.0", "id": message["id"], **_answer(message)})
+
+    def _answer(self, answer: dict[str, Any]) -> None:
+        _, named, stream = self.path.partition("/messages/")
+        if not named:
+            self._send(200, answer)
+            return
+        self._send(202, None)
+        self.server.streams[int(stream)].write(f"data: {json.dumps(answer)}\n\n".encode())
+
+    def _stream(self) -> None:
+        """The answers to messages, as events."""
+        token = self.headers.get("authorization", "").removeprefix("Bearer ")
+        if not self.server.anonymous and token not in self.server.valid:
+            self._challenge()
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.server.streams.append(self.wfile)
+        place = f"/messages/{len(self.server.streams) - 1}"
+        self.wfile.write(f"event: endpoint\ndata: {place}\n\n".encode())
+        self.server.over.wait()
+        self.close_connection = True
+
+    def _challenge(self) -> None:
+        metadata = f"{self.server.base}/.well-known/oauth-protected-resource/mcp"
+        scope = f', scope="{self.server.challenged_scope}"' if self.server.challenged_scope else ""
+        named = self.server.checks is not None and not self.server.about
+        scheme = 'Bearer realm="x", DPoP' if named else "Bearer"
+        challenge = {"WWW-Authenticate": f'{scheme} resource_metadata="{metadata}"{scope}'}
+        self._send(401, None, **challenge)
 
     def _proof_refused(self, url: str, token: str = "") -> bool:
         """Whether the request was answered because of its proof."""

@@ -5,7 +5,7 @@ import ipaddress
 import json
 import re
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import httpx2
 from mcp.client.auth import OAuthFlowError
 from mcp.client.auth.oauth2 import OAuthContext
-from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from sam_tui.adapters.mcp_client.connection_context import Logins
@@ -22,6 +21,7 @@ from sam_tui.adapters.mcp_client.logins.login import authorized
 from sam_tui.adapters.mcp_client.logins.login_file import stored
 from sam_tui.adapters.mcp_client.logins.refusals import login_words
 from sam_tui.adapters.mcp_client.settings import ServerSettings
+from sam_tui.adapters.mcp_client.sse_transport import sse_streams
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import UrlGuard
@@ -103,7 +103,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         self.fault = "" if response.is_success else _said(response, self._server)
         of_login = _WHOLE_ANSWER in request.extensions
         challenge = challenge_of(response)
-        if challenge is not None and request.method == "POST" and not of_login:
+        if challenge is not None and not of_login:
             await response.aclose()
             return self._refused(request, response, challenge)
         kind = response.headers.get("content-type", "")
@@ -255,8 +255,9 @@ async def http_streams(
             headers: dict[str, str] | None = None,
             timeout: httpx2.Timeout | None = None,
             auth: httpx2.Auth | None = auth,
+            kind: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient,
         ) -> httpx2.AsyncClient:
-            return httpx2.AsyncClient(
+            return kind(
                 transport=transport,
                 headers={**settings.headers, **(headers or {}), "accept-encoding": "identity"},
                 timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
@@ -266,7 +267,7 @@ async def http_streams(
             )
 
         if settings.sse:
-            async with sse_client(settings.url, httpx_client_factory=client, auth=auth) as streams:
+            async with sse_streams(settings.url, client, auth) as streams:
                 yield streams
             return
         async with (
