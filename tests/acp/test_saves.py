@@ -9,6 +9,7 @@ import pytest
 from sam_tui.folders import settings_folder
 from tests.acp.conftest import Editor, Message, editor_over, let_editor
 from tests.acp.scripted import call
+from tests.cli.conftest import Command
 
 ERROR: Message = {"error": {"code": -32603, "message": "read-only\nworkspace"}}
 Save = Callable[[Path, str], Message]
@@ -28,6 +29,7 @@ def steps(outside: Path) -> list[Message]:
     ends = call("terminal_operations", "run_command", command="echo")
     calls = {
         "typed": [ends, edit("typed.txt", "typed", "TYPED")],
+        "short": [edit("short.txt", "typed", "TYPED")],
         "make": [made],
         "refused": [edit("refused.txt")],
         "lazy": [edit("lazy.txt")],
@@ -114,7 +116,8 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         os.link(ws / "twice.txt", ws / "other.txt")
         (ws / "latin.txt").write_bytes(b"old \xe9\n")
         (ws / "typed.txt").write_bytes(b"saved\r\n")
-        (ws / "deaf.txt").write_text("saved\n", "utf-8")
+        for name in ("deaf.txt", "short.txt"):
+            (ws / name).write_text("saved, and longer\n", "utf-8")
         editor.person = person
         files = {"fs": {"readTextFile": True, "writeTextFile": True}}
         editor.ask("initialize", protocolVersion=1, clientCapabilities=files)
@@ -130,6 +133,9 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         person.typed["typed.txt"] = "a line\ntyped\n"
         turn("typed")
         assert person.sent["typed.txt"] == text("typed.txt") == "a line\r\nTYPED\r\n"
+        person.typed["short.txt"] = "typed\n"
+        turn("short")
+        assert text("short.txt") == "TYPED\n"
         turn("make")
         assert (person.sent["made.txt"], text("made.txt")) == ("made\n", "made\n")
 
@@ -142,7 +148,7 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         assert text("refused.txt") == text("lazy.txt") == "new\n"
         person.typed["deaf.txt"], person.saves["deaf.txt"] = "typed\n", ignores({"result": {}})
         assert "The editor did not write deaf.txt" in turn("deaf")
-        assert text("deaf.txt") == "saved\n"
+        assert text("deaf.txt") == "saved, and longer\n"
 
         # One that saves something else, or in which the person types between plan and edit.
         person.saves["formatted.txt"] = lambda path, text: person.save(path, f"# {text}")
@@ -193,3 +199,17 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         assert "unsaved.txt has changes in the editor that are not saved" in said
         assert (text("beside.txt"), text("unsaved.txt")) == ("new\n", "saved\n")
         assert not {"beside.txt", "unsaved.txt"} & person.sent.keys()
+
+    # Each edit can be undone: what the person had typed comes back, and what changed since stays.
+    sam = Command(tmp_path)
+    entries = sam("edits", "list", "--conversation", session, "--json").json
+    ids = {Path(entry["paths"][0]).name: str(entry["id"]) for entry in entries}
+
+    def undone(name: str) -> tuple[int, str]:
+        done = sam("edits", "undo", ids[name], "--conversation", session)
+        assert done.err == "", done.err
+        return done.code, (ws / name).read_bytes().decode("utf-8")
+
+    assert undone("typed.txt") == (0, "a line\r\ntyped\r\n")
+    assert undone("short.txt") == (0, "typed\n")
+    assert undone("formatted.txt") == (1, "# new\n")

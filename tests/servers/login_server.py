@@ -5,7 +5,8 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, BinaryIO
+from io import BufferedIOBase
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tests.servers.proof_checks import ProofChecks
@@ -57,7 +58,7 @@ class LoginSite(ThreadingHTTPServer):
         """What happens when a call of a tool comes."""
         self.call_status = 0
         """What calls of tools are refused with."""
-        self.streams: list[BinaryIO] = []
+        self.streams: list[BufferedIOBase] = []
         """Where answers go to messages that come over the transport of before 2025."""
         self.calls = 0
         """Calls of tools that came, refused ones, too."""
