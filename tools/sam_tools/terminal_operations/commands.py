@@ -210,7 +210,7 @@ class CommandOperations:
         )
 
     def _own(self, identifier: str, context: ToolContext) -> BackgroundCommand:
-        """This conversation's command of that id. Raises ``ToolError`` for another conversation's as well."""
+        """This conversation's command of that id. Raises ``ToolError`` for another's as well."""
         command = self._background.find(SessionId(identifier)) if self._background else None
         if command is None or command.conversation != context.conversation:
             raise ToolError(
