@@ -38,9 +38,9 @@ Stored = tuple[Content, int, int]
 def stored_blocks(
     messages: Sequence[Message], displays: Mapping[CallId, "CallDisplay"] = MappingProxyType({})
 ) -> Iterator[Stored]:
-    """The blocks of a conversation, calls joined with their results and what was ``shown`` of them.
+    """The blocks of a conversation, each call joined with its result and the displays ``shown`` of it.
 
-    As while it was live, a message of the person's stands over the reminders that were stored with it.
+    As in a live conversation, a person's message comes before the reminders that were stored with it.
     """
     results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
     above: Content | None = None
@@ -122,7 +122,7 @@ def _text_of(result: ToolMessage) -> tuple[Text, ...]:
 
 
 def _span(content: Content) -> int:
-    """At most how many parts an answer falls into: one per line, or per piece of a long line."""
+    """The largest number of parts that an answer can have: one per line, or per piece of a long line."""
     if not isinstance(content, AnswerContent):
         return 0
     return content.source.count("\n") + len(content.source) // LONGEST + 3

@@ -77,7 +77,7 @@ class Attention:
 
     @property
     def away(self) -> bool:
-        """Whether the window has no focus; if the terminal never reports focus, whether no key came lately."""
+        """Whether the window lacks focus; if the terminal reports none, whether no key came lately."""
         if self.focus_reported or not self._app.app_focus:
             return not self._app.app_focus
         return self._keyboard.idle >= self._keyboard.patience.reminder
