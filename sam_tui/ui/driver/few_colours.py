@@ -119,7 +119,7 @@ def in_sixteen(style: Style, surface: Surface) -> Style:
 
 
 def _role(ink: Color, under: Color, plain: float) -> str:
-    """The role of a text colour: its hue, else ``plain`` or ``quiet``. ``plain`` is plain text's contrast."""
+    """A text colour's role: its hue, else ``plain`` or ``quiet``. ``plain`` is normal contrast."""
     measured = contrast(ink, under)
     if hue := _hue(ink) if measured >= FAINT else "":
         return hue
