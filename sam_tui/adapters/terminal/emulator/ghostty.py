@@ -83,7 +83,7 @@ def set_mode(
     """Set a DEC private or ANSI mode, without the side effects of a program's own sequence for it."""
     packed = (
         mode | ansi << 15
-    )  # the library's own packing, which only its header has as a function
+    )  # the library's own packing, which its header alone has as a function
     set_option(terminal, option, ffi.new("GhosttyTerminalModeConfig*", [packed, on]))
 
 
