@@ -33,7 +33,7 @@ class FileLedger:
         self._revoked: frozenset[str] = frozenset()
 
     def publish(self, grants: Sequence[LiveGrant]) -> None:
-        """Write the present grants for other processes, or remove the file. A failed write changes no grant."""
+        """Write the present grants for other processes. A failed write changes no grant."""
         path = self._path(self._process)
         try:
             if not grants:
