@@ -80,7 +80,7 @@ def changed_paths(store: GitStore, pairs: Sequence[tuple[str, str]]) -> list[set
 
 
 def files_of_tree(store: GitStore, tree: str) -> dict[str, StoredFile]:
-    """All files of a tree. Raises ``CheckpointError`` if there are too many."""
+    """All files of a tree. Raises ``CheckpointError`` if they are too large together."""
     files: dict[str, StoredFile] = {}
     left = _TOGETHER_BYTES
     for line in store.run("ls-tree", "-r", "-l", "-z", tree).split(b"\0"):

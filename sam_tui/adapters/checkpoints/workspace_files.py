@@ -105,8 +105,8 @@ class WorkspaceFiles:
     def snapshot(self, *, anew: bool = False) -> WorkspaceTree:
         """A snapshot of the present files. Raises ``CheckpointError``.
 
-        If it takes long to see that there are too many files, later calls raise at once for a while, unless
-        ``anew`` is set, as when a person asks.
+        After one that found too many files, or took too long, later calls raise at once for a while,
+        unless ``anew`` is set, as when a person asks.
         """
         if not anew and self._refusal is not None and expiry_seconds() < self._refusal[0]:
             raise self._refusal[1]

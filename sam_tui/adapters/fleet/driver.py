@@ -94,7 +94,7 @@ class Driver:
         await _threaded(self.database.forget, self.fleet.settings.id)
 
     async def _taken_up(self, queue: SubTaskQueue) -> deque[TaskRecord]:
-        """The waiting tasks, among them those that an earlier process noted but did not enqueue."""
+        """The waiting tasks, among them those of an earlier process without work in the queue."""
         for record in self.fleet.records.values():
             if record.state == "queued":
                 self._flying[self._work(record)] = record
