@@ -119,7 +119,7 @@ class FileTrust:
         return Inspection(tuple(believed), digests)
 
     def trust(self, folder: str, shown: Inspection | None = None) -> None:
-        """Trust a folder with its present files, or with the files that were shown."""
+        """Trust a folder with its present files, or with those shown. Raises ``ConfigurationError``."""
         real = os.path.realpath(folder)
         if not os.path.isdir(real):
             raise ConfigurationError(f"{folder} is not a folder.", hint="Name an existing folder.")

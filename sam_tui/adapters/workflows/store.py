@@ -97,7 +97,7 @@ class SqliteUnit(SqliteReader):
         self._save(row, "tokens", ("hash",))
 
     def spend_token(self, hash_: str, at: float) -> bool:
-        """Mark a token as used, if it is unused; whether it was."""
+        """Mark a token as used, if it is neither used nor revoked; whether that worked."""
         sql = "UPDATE tokens SET used_at = ? WHERE hash = ? AND used_at IS NULL AND revoked = ''"
         return self._connection.execute(sql, (at, hash_)).rowcount == 1
 

@@ -96,7 +96,7 @@ class WindowSized:
     _size: tuple[int, int] | None
 
     def _begin_sized(self) -> Any:
-        """Report the size to the app, and return the app."""
+        """Set the size if there is none yet, and return the app."""
         self._size = self._size or window_size()
         return self._app
 

@@ -148,7 +148,7 @@ class Picker(Dialog):
             self._narrow(typed)
 
     def _take(self, key: str, typed: str) -> bool:
-        """Move through the list, or choose, once the list matches the words typed before the key."""
+        """Move through the list or choose, once it matches the words typed before; False for other keys."""
         act = self._keys_of_list.get(key)
         if act is None and not typed:
             act = self._list.ends.get(key)

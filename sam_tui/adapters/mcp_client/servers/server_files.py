@@ -92,7 +92,7 @@ class ServerFiles:
         return files
 
     def require_named(self) -> None:
-        """Raise for faults of files that the command line names: the person wants those."""
+        """Raise ``ConfigurationError`` for faults of files that the command line names."""
         for file in self._named_files() if self.flags else ():
             data = file.data()
             if data is None:

@@ -317,7 +317,7 @@ class Turns(SessionHolder):
         return False
 
     async def _answers(self, keys: bytes, kind: str) -> Mark | None:
-        """The shell's mark of a kind after these keys; None once it has read them and waits for more."""
+        """The shell's mark of a kind after these keys; None if it read them and waits, or gives none in time."""
         self._marks.clear()
         if not keys or not self._pty.running:
             return None

@@ -181,7 +181,7 @@ class TerminalRequests:
             self._context.notify_briefly(f"No browser here. Copied: {one_line(address, 80)}")
 
     async def _agreed(self, address: str) -> bool:
-        """Ask before an address is opened that is no web page: it may start any program."""
+        """Ask before an address that is no web page is opened, as it may start any program; the answer."""
         request = ApprovalRequest(
             "open a link",
             visible_line(address.partition(":")[0]),

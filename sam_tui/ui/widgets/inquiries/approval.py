@@ -157,7 +157,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             (self._alike_key if self._view == "alike" else self._choice_key)(event.key)
 
     def leaves(self, key: str) -> bool:
-        """Only keys that answer nothing; all keys but those of a comment while one is written."""
+        """Whether the workbench handles a key: one that answers nothing, or any while text is written."""
         return self._view in _WRITING or key in _PASSED_ON
 
     def _look(self, key: str) -> bool:
