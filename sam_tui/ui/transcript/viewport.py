@@ -78,7 +78,7 @@ class Viewport(ScrollView, can_focus=True):
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
-        """Set a size if it is new; whether it was. Textual's method redraws the scroll bar at each layout."""
+        """Set a size if it is new. Textual's method redraws the scroll bar at every layout."""
         if size == self._size and self._container_size == size - self.styles.gutter.totals:
             return False
         return super()._size_updated(size, virtual_size, container_size, layout)

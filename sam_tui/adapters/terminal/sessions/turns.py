@@ -317,7 +317,7 @@ class Turns(SessionHolder):
         return False
 
     async def _answers(self, keys: bytes, kind: str) -> Mark | None:
-        """The shell's mark of a kind after these keys; None if it read them and waits, or gives none in time."""
+        """The shell's mark of a kind after these keys; None if it waits for more, or time is up."""
         self._marks.clear()
         if not keys or not self._pty.running:
             return None
