@@ -38,9 +38,9 @@ Stored = tuple[Content, int, int]
 def stored_blocks(
     messages: Sequence[Message], displays: Mapping[CallId, "CallDisplay"] = MappingProxyType({})
 ) -> Iterator[Stored]:
-    """The blocks of a conversation, each call joined with its result and the displays ``shown`` of it.
+    """The blocks of a conversation, calls joined with their results and what was ``shown`` of them.
 
-    As in a live conversation, a person's message comes before the reminders that were stored with it.
+    As while it was live, a message of the person's stands over the reminders that were stored with it.
     """
     results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
     above: Content | None = None

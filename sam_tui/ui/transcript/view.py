@@ -170,9 +170,9 @@ class Transcript(CursorPane):
         self.update_block(index, replace(self.ledger[index], content=card))
 
     def add_notice(self, level: str, text: str) -> None:
-        """Add a notice of the program: ``info``, ``warning`` or ``error``.
+        """Something the program says: ``info``, ``warning`` or ``error``.
 
-        If the side column covers the transcript, a notification over the screen shows it as well.
+        Where the side column stands over the transcript, it is told above that too.
         """
         self._append(Notice(level, text))
         if self.is_attached and not (self.display or self.has_class("-said")):

@@ -59,7 +59,7 @@ class ServerFiles:
         return "" if self.strict else self.environ.get(_CONTEXT7, "").strip()
 
     def named(self) -> "tuple[ServerSettings, ...]":
-        """The servers that a variable or a client names, instead of a file."""
+        """The servers that no file names, but a variable or a client."""
         from sam_tui.adapters.mcp_client.documentation import named_by_variable
         from sam_tui.adapters.mcp_client.settings import SettingsReader
 

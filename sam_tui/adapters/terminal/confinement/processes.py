@@ -255,7 +255,7 @@ class TrackedRun:
         return True
 
     def _later(self) -> ProcessTable:
-        """The processes that started after the run's leader, and those of its group and parent."""
+        """What came after it and what its group and parent name: a system has hundreds of others."""
         named = self._tracker.in_groups() | self._tracker.below_parents()
         return ProcessTable(after=self._leader, besides=named)
 

@@ -202,9 +202,9 @@ class Pty:
         self._gathering.finish()
 
     def write(self, data: bytes) -> None:
-        """Type; input that the terminal cannot accept yet follows when the program reads.
+        """Type; what the terminal cannot take yet follows when the program reads.
 
-        Raises ``ToolError`` after the program's end, or when more than a megabyte is waiting.
+        Raises ``ToolError`` when it ended, or when more than a megabyte already waits.
         """
         if not self.running:
             raise ToolError("The terminal session has ended.", hint="Create a new session.")

@@ -322,7 +322,7 @@ class TerminalView(TerminalPast, can_focus=True):
         return self._give(self.session.report, data)
 
     def _give(self, send: "Callable[[bytes], None]", data: bytes) -> bool:
-        """Send input; ring the bell if the program does not read it, or is just ending."""
+        """A program that does not read, or ends this instant, is answered with the bell."""
         try:
             send(data)
         except ToolError:
