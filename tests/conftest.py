@@ -67,6 +67,8 @@ QUICK = (
 """Modules that begin a run because a test in them takes long, and those that end it: a worker has whole
 modules, and none shall be left with a long one when the others have nothing to do."""
 
+MODELS = "tests/llm/"
+
 gc.disable()  # what is imported and collected stays: see pytest_collection_finish
 preloaded.install()
 databases.install()
@@ -108,6 +110,21 @@ def _turn(item: pytest.Item) -> int:
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     """Have workers forked from one process that has imported the tests."""
     workers.fork_workers(config, specs)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker whole modules; those of models to one, which imports litellm for all of them."""
+    from xdist.scheduler import (  # pyright: ignore[reportMissingTypeStubs]
+        LoadFileScheduling,
+    )
+
+    class ModuleScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            module = str(super()._split_scope(nodeid))
+            return MODELS if module.startswith(MODELS) else module
+
+    return ModuleScheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -50,9 +50,9 @@ def read_prices(config_dir: str) -> Mapping[str, Price]:
 
 
 def facts_of(models: Iterable[str]) -> Mapping[str, ModelFacts]:
-    """What is known, by model string; those of which nothing is known are left out.
+    """The facts about models by model string; models without any are left out.
 
-    The file has three million bytes: to be called beside the loop.
+    The table has three million bytes: call this on a thread.
     """
     spec = importlib.util.find_spec("litellm")
     folders = spec.submodule_search_locations if spec is not None else None

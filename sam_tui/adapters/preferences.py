@@ -1,4 +1,4 @@
-"""What the person chose while working, such as widths and favourites: one JSON file in the data folder."""
+"""The person's choices while working, such as widths and favourites, in one JSON file."""
 
 import json
 import os
@@ -13,7 +13,7 @@ _LARGEST = 1_000_000
 
 
 class PreferenceFile:
-    """Sections by name, each a JSON object. What is no such file is read as empty."""
+    """Sections by name, each a JSON object. A damaged file is read as empty."""
 
     def __init__(self, data_dir: str) -> None:
         self._path = os.path.join(data_dir, PREFERENCES_FILE)
@@ -24,7 +24,7 @@ class PreferenceFile:
         return cast("Mapping[str, object]", stored) if isinstance(stored, dict) else {}
 
     def write(self, section: str, values: Mapping[str, Any]) -> None:
-        """Keep a section in place of what it was. Raises ``ConfigurationError``."""
+        """Replace a section. Raises ``ConfigurationError``."""
         from sam_tui.core.local_files.private_files import exclusive, replace_file
 
         with exclusive(self._path):

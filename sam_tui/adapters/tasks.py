@@ -73,7 +73,7 @@ class FileTaskBook:
 
     @contextmanager
     def _alone(self) -> Generator[None]:
-        """Nobody else, in any process, changes the file meanwhile."""
+        """Lock the file against changes by other tasks and processes."""
         lock = os.open(
             self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
         )
@@ -125,9 +125,9 @@ class CommandRun:
         return SessionOutput(*self._tail.since(first))
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait for its end, at most so long; False when it still runs. Cancelling leaves it running.
+        """Wait for its end, at most so long; False if it is still running. Cancelling does not end it.
 
-        A release ends the waiting.
+        ``release`` ends the waiting.
         """
         released: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waits.add(released)
@@ -147,7 +147,7 @@ class CommandRun:
         return bool(self._waits)
 
     def release(self) -> None:
-        """Nobody waits for it any longer, and it may take as long as it takes."""
+        """Stop waiting for the command; it may then run without a time limit."""
         self._unhurried = True
         for released in self._waits:
             if not released.done():
@@ -217,7 +217,7 @@ class CommandTasks:
         return [run.start.command for run in self.of(conversation) if run.awaited]
 
     def release(self, conversation: ConversationId) -> list[str]:
-        """Let them go on in the background: the calls return. Their command lines."""
+        """Send the awaited commands to the background, so that their calls return; their lines."""
         awaited = [run for run in self.of(conversation) if run.awaited]
         for run in awaited:
             run.release()

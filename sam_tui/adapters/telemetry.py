@@ -57,7 +57,7 @@ def _address(endpoint: str) -> tuple[bool, str, int | None, str]:
 
 
 class OtlpSender:
-    """Batches on their way to one collector. Raises ``ConfigurationError`` for an address that is none.
+    """Sends batches to one collector. Raises ``ConfigurationError`` for an invalid address.
 
     ``headers`` are as ``OTEL_EXPORTER_OTLP_HEADERS`` has them: ``name=value,name=value``.
     """
@@ -70,7 +70,7 @@ class OtlpSender:
         self._thread.start()
 
     def send(self, path: Literal["/v1/traces", "/v1/metrics"], body: dict[str, object]) -> None:
-        """Hand one over; never waits."""
+        """Queue one batch for sending; never waits."""
         data = json.dumps(body, separators=(",", ":")).encode()
         try:
             self._batches.put_nowait((f"{self._folder}{path}", data))
@@ -78,7 +78,7 @@ class OtlpSender:
             logger.warning("telemetry: the collector is too slow, a batch was dropped")
 
     def close(self) -> None:
-        """Wait, not for long, until what was handed over is sent."""
+        """Wait a short time until the queued batches are sent."""
         try:
             self._batches.put_nowait(None)
         except queue.Full:
@@ -109,7 +109,7 @@ class OtlpSender:
 
 
 def _headers(text: str) -> Mapping[str, str]:
-    """The headers that can be sent; of the others the log tells the name."""
+    """The valid headers; the log names those that are left out."""
     headers: dict[str, str] = {}
     for entry in filter(None, map(str.strip, text.split(","))):
         name, _, value = entry.partition("=")
@@ -285,7 +285,7 @@ class TelemetryRecorder:
             self._counts[series] = self._counts.get(series, 0) + value
 
     def _metrics(self) -> dict[str, Any]:
-        """What was counted since the last time, which is then forgotten."""
+        """The counts since the last call, which resets them."""
         points: dict[str, list[dict[str, Any]]] = {}
         times = _times(self._since, self._clock.now())
         window = {

@@ -36,7 +36,7 @@ _MOST_WORDS = 400
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """One of them. ``changed`` counts files that are not committed, ``ahead`` commits to merge."""
+    """One worktree. ``changed`` counts uncommitted files, ``ahead`` commits to merge."""
 
     name: str
     path: str
@@ -61,7 +61,7 @@ class Worktrees:
         self._refuse_programs()
 
     def _refuse_programs(self) -> None:
-        """No program of the repository's choice runs: one that names any is left to the person."""
+        """Refuse a repository whose configuration names programs: git must not run them."""
         listed = self._git(
             self.root, "config", "--list", "--includes", "--show-scope", "--name-only"
         )
@@ -128,7 +128,7 @@ class Worktrees:
         return (counts or output.splitlines() or [""])[-1].strip()
 
     def _merged(self, name: str, path: str) -> str:
-        """What git says of the merge; one that conflicts is taken back."""
+        """git's output of the merge; a merge with conflicts is undone."""
         branch = f"{_PREFIX}{name}"
         try:
             return self._git(self.root, "merge", "--no-edit", branch)
@@ -145,7 +145,7 @@ class Worktrees:
             ) from error
 
     def _merging(self) -> bool:
-        """Whether a merge is under way where the repository is checked out."""
+        """Whether a merge is in progress in the repository's own folder."""
         head = self._git(self.root, "rev-parse", "--git-path", "MERGE_HEAD")
         return os.path.exists(os.path.join(self.root, head))
 

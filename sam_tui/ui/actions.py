@@ -1,4 +1,4 @@
-"""Everything the person can do, once: key bindings, help, palette and slash commands come from here."""
+"""The table of all actions, from which key bindings, help, palette and slash commands are made."""
 
 from collections.abc import Sequence
 
@@ -369,7 +369,7 @@ _shown: list[Keymap] = []
 
 
 def use_keys(keys: Keymap) -> None:
-    """From now on these keys are shown for actions."""
+    """Show these keys for the actions from now on."""
     _shown[:] = [keys]
 
 

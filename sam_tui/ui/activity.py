@@ -1,4 +1,4 @@
-"""What the agent is doing now, folded from events: the words of the status bar."""
+"""The agent's activity, computed from events, and its words for the status bar."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,7 +14,7 @@ _STALL = 30.0
 
 @dataclass(slots=True)
 class ActivityLine:
-    """What the status line says of a conversation. Times are seconds of one monotonic clock."""
+    """The activity of a conversation for the status line. Times are seconds of one monotonic clock."""
 
     phase: Phase = "starting"
     starting: str = "starting"
@@ -30,7 +30,7 @@ class ActivityLine:
 
     @property
     def busy(self) -> bool:
-        """Whether the indicator moves: something goes on that is not the person's to do."""
+        """Whether the indicator moves: work is running that does not wait for the person."""
         return self.phase != "ready" and not self.waiting
 
     def tone(self, now: float) -> Tone:
@@ -69,7 +69,7 @@ class ActivityLine:
         self.running.clear()
 
     def turn_to(self, phase: Phase) -> None:
-        """The turn went on to something else; a cancelled one stays cancelled until it ends."""
+        """The turn entered another phase; a cancelled one stays cancelled until it ends."""
         if self.phase not in ("cancelling", "ready") or phase == "ready":
             self.phase = phase
 
@@ -84,7 +84,7 @@ class ActivityLine:
         self.running.clear()
 
     def _stalled(self, now: float) -> bool:
-        """Whether the model is waited for that has said nothing for long."""
+        """Whether the model has sent nothing for long."""
         waited_for = self.phase in ("thinking", "streaming") and not self.running
         return waited_for and now - self.news >= _STALL
 

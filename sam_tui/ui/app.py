@@ -157,13 +157,13 @@ class SamApp(App[None], inherit_bindings=False):
         use_few_colours(self, self._settings.environ)
 
     def set_timer(self, *arguments: Any, **options: Any) -> Timer:
-        """A timer that calls once, also late: Textual's own never would, and a new size is drawn by one."""
+        """A timer that also calls when it is late. Textual's own may never call, and draws each resize."""
         timer = super().set_timer(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
         timer._skip = False  # pyright: ignore[reportPrivateUsage]
         return timer
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw all anew also where the size is the same again: what was cut meanwhile is gone."""
+        """Draw everything again, also for an equal size: the terminal may have cut some text."""
         if (cells := cells_of(self._driver)) is not None:
             cells.forget()
         if event.size == self.size:
@@ -177,7 +177,7 @@ class SamApp(App[None], inherit_bindings=False):
             self.refresh()
 
     def _display(self, screen: Any, renderable: Any) -> None:
-        """Write the cells of an update that differ from those on the terminal."""
+        """Write to the terminal the cells of an update that have changed."""
         if (cells := cells_of(self._driver)) is not None:
             renderable = cells.difference(renderable, self.size)
         super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType]
@@ -244,7 +244,7 @@ class SamApp(App[None], inherit_bindings=False):
         self._follow_settings("screen.theme")
 
     def _follow_settings(self, key: str) -> None:
-        """What was set counts at once, where that is the look or how keys are taken."""
+        """Apply a changed setting at once, if it is the theme or the handling of keys."""
         if key == "screen.theme":
             self.theme = theme.theme_of(self._settings.settings.text(key), self._ground)
         elif key == "screen.reduced_motion":
@@ -265,7 +265,7 @@ class SamApp(App[None], inherit_bindings=False):
         await super().on_event(event)
 
     async def _hand_on(self, event: events.Key | events.Paste) -> None:
-        """Give a key that waits for none to whom it is meant for."""
+        """Pass on a key or a paste to its widget, after the ones before it have arrived."""
         self.app_focus = True  # who types is here: the keys go where they went before
         if self._led(event):
             return
@@ -281,7 +281,7 @@ class SamApp(App[None], inherit_bindings=False):
             self._order.follow(target)
 
     async def on_key_arrived(self, mark: KeyArrived) -> None:
-        """What a key asked for is done: the ones behind it go on."""
+        """The effects of a key have arrived: pass on the keys behind it."""
         event = self._order.arrived(mark)
         while event is not None:
             await self._hand_on(event)
@@ -298,7 +298,7 @@ class SamApp(App[None], inherit_bindings=False):
         return widget is not None and widget.parent is None
 
     def _led(self, event: events.Key | events.Paste) -> bool:
-        """Whether it went to the terminal or the prompt already: none is lost for being typed elsewhere."""
+        """Pass the event to the terminal or the prompt if it is for them; whether it was."""
         if self.screen is self.chat:
             if self.chat.gives(event):
                 return True
@@ -329,12 +329,12 @@ class SamApp(App[None], inherit_bindings=False):
         self.phase.inquiries.rearm()
 
     def watch_app_focus(self, focus: bool) -> None:
-        """A dialog that came while the person looked elsewhere hears the keys once they are back."""
+        """A dialog that opened while the window had no focus gets the focus when the person is back."""
         if focus and self.screen.focused is None:
             self.screen._update_auto_focus()  # pyright: ignore[reportPrivateUsage]
 
     def on_app_blur(self) -> None:
-        """The terminal around tells where the person looks."""
+        """The window lost the focus."""
         self._attention.focus_reported = True
 
     @on(messages.PromptSubmitted)
@@ -355,7 +355,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.phase.receive(event)
 
     def leave(self, code: int) -> None:
-        """End once what was typed has arrived, or did not in time; asked again at once."""
+        """End once all typed keys have arrived, or after a moment; at once when called again."""
         if self._leaving:
             self.exit(None, code)
             return
@@ -388,11 +388,11 @@ class SamApp(App[None], inherit_bindings=False):
             self.emit(sequence)
 
     def action_perform(self, name: str) -> None:
-        """What every key binding leads to."""
+        """Do the action that a key is bound to."""
         self.phase.perform(name)
 
     async def on_unmount(self) -> None:
-        """Let the turn put things in order, then end what runs."""
+        """Let the turn end in order, then stop everything that runs."""
         await self.phase.close()
         if self.runtime is not None:
             await self.runtime.close()

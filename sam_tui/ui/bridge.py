@@ -1,4 +1,4 @@
-"""From events to widgets: one subscription, at most 30 batches a second, one place that decides."""
+"""Passes events to the widgets: one subscription, and at most 30 batches a second."""
 
 import asyncio
 import time
@@ -77,7 +77,7 @@ _ConversationEvent = (
 
 
 class Bridge:
-    """Folds events into the widgets of the screen. Those of the conversation on show are drawn."""
+    """Applies events to the widgets of the screen: draws those of the displayed conversation."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Bridge:
             subscription.close()
 
     def _take(self, events: Sequence[Event]) -> None:
-        """Apply what came at once. Bar, tabs and title stay as they are while only pieces come."""
+        """Apply a batch of events. Pieces of text alone do not change status bar, tabs and title."""
         phase = self._current.tab.activity.phase
         with self._context.app.batch_update():
             for event in events:
@@ -126,7 +126,7 @@ class Bridge:
         self._attention.title.of_state(self._current.foremost, root)
 
     def apply(self, event: Event) -> None:
-        """One event. Those of other conversations are passed over, but for questions and notices."""
+        """Apply one event. Of a conversation without a tab, only questions and notices count."""
         match event:
             case InquiryOpened() | InquiryClosed():
                 self._apply_inquiry(event)
@@ -172,7 +172,7 @@ class Bridge:
             self._screen.todos.show(event.items)
 
     def _count(self, tab: ConversationTab, event: Answered) -> None:
-        """What the answer used, in the status bar; a notice where the cache was missed."""
+        """Show a request's usage in the status bar, and a notice if it missed the cache."""
         figures = tab.figures
         figures.usage = figures.usage.plus(event.usage)
         figures.context = context_share(self._context.runtime, tab.session, event.usage)

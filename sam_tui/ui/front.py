@@ -1,4 +1,4 @@
-"""What there is from the first frame on, and the program while it starts."""
+"""The parts that exist from the first frame on, and the program while it starts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Front:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What the program was started for: a conversation to go on with, or ``resume`` to pick one."""
+    """What the program shall open: a conversation to continue, or ``resume`` for a list."""
 
     greeting: str
     conversation: "ConversationId | None" = None
@@ -69,7 +69,7 @@ class Starting:
         status.show()
 
     def perform(self, name: str, argument: str = "") -> None:
-        """Do what needs only the screen; of anything else say that it has to wait."""
+        """Do an action that needs only the screen; say of any other that it has to wait."""
         action = self._front.actions.table.get(name)
         if action is not None:
             action(argument)
@@ -77,7 +77,7 @@ class Starting:
             self._front.screen.status.flash("Not yet: still starting")
 
     def receive(self, event: Message) -> None:
-        """What is typed waits; nothing else can be meant for a program that has not begun."""
+        """Queue the person's input; a program that has not started yet gets no other messages."""
         match event:
             case ActionAsked():
                 self.perform(event.name, event.argument)

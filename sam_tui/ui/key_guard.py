@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds without a keystroke before a question shows, and seconds it hears nothing then.
+    """Seconds without a key before a question appears, and seconds for which it then ignores keys.
 
     ``clock`` is monotonic, in seconds.
     """
@@ -42,7 +42,7 @@ class Keyboard:
 
 
 class KeyGuard:
-    """Whether a key may count now. Everything ignored, or without meaning, starts the wait anew."""
+    """Decides whether a key counts now. A key that is ignored, or has no meaning, starts the wait anew."""
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
@@ -50,7 +50,7 @@ class KeyGuard:
         self.rearm()
 
     def rearm(self) -> None:
-        """Hear nothing for a moment: shown just now, or the person is typing at something else."""
+        """Ignore keys for a moment: the panel was just shown, or the person types elsewhere."""
         self._deaf_until = self._patience.clock() + self._patience.grace
 
     def hears(self) -> bool:

@@ -1,4 +1,4 @@
-"""Files named in a prompt after an ``@``: where one is being typed, and which fit it."""
+"""Files named in a prompt after an ``@``: finds the name being typed, and the files that match it."""
 
 import heapq
 import os
@@ -38,8 +38,8 @@ class Candidates:
 def fitting(paths: Iterable[str], part: str) -> tuple[Sequence[str], Sequence[str]]:
     """The paths that contain the letters of ``part`` in this order: the closest first, and all matches.
 
-    Closer is what begins with it (the name before the whole path), then what holds it in one piece,
-    then what is short. Case counts for nothing.
+    Paths that begin with ``part`` (first in the name, then in the whole path) are closest, then those
+    that contain it in one piece, then short ones. Case is ignored.
     """
     typed = part.lower()
     # Each letter at its first place and no other, so that no name makes this slow.
@@ -61,9 +61,9 @@ def fitting(paths: Iterable[str], part: str) -> tuple[Sequence[str], Sequence[st
 
 
 def naming(part: str) -> str:
-    """A glob for what ``fitting`` takes the letters of ``part`` for, each of its parts in one name.
+    """A glob for the paths that ``fitting`` would find; each part between slashes is within one name.
 
-    Folders count with all that lies below them.
+    A folder that matches counts with all files below it.
     """
     names = part.split("/")
     spelled = ["".join(f"*{_either_case(letter)}" for letter in name) for name in names]
@@ -80,7 +80,7 @@ def _either_case(letter: str) -> str:
 
 
 def dropped_image(text: str) -> str:
-    """The path of an image file where a paste is nothing else: so terminals tell of one dropped on them."""
+    """The path of an image file, if a paste is nothing else: terminals send that for a dropped file."""
     from sam_tui.core.prompt.images import ENDINGS  # the first screen needs none of this
 
     line = text.strip()
@@ -98,5 +98,5 @@ def dropped_image(text: str) -> str:
 
 
 def written(name: str) -> str:
-    """A file, or a resource of a server, as a prompt names it: in quotes where the name would be cut."""
+    """A file, or a server's resource, as a prompt names it: in quotes if it would end too early."""
     return f'@"{name}" ' if re.search(r"[\s`)\]]", name) else f"@{name} "

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class Signal:
-    """Calls whoever watches, at once and in the order in which they came."""
+    """Calls every watcher, at once and in the order in which they were added."""
 
     def __init__(self) -> None:
         self._watchers: list[Callable[[], object]] = []
 
     def watch(self, watcher: Callable[[], object]) -> None:
-        """Have this called from now on."""
+        """Call ``watcher`` from now on."""
         self._watchers.append(watcher)
 
     def send(self) -> None:
@@ -63,9 +63,8 @@ class ColumnChanged(Message):
 
 
 class PictureWanted(Message):
-    """An image came on the screen. ``show`` takes what it shows, None where that cannot be told, and what
-    gives cells a number by which the terminal draws it, once there is that.
-    """
+    """An image became visible. ``show`` gets its raster, or None if it cannot be decoded, and a function
+    that gives its cells the number by which the terminal draws it, if the terminal can."""
 
     def __init__(self, image: "Image", ground: "Colour", show: "ShowPicture") -> None:
         super().__init__()

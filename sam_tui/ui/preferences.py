@@ -54,7 +54,7 @@ class ScreenTerms:
 
 @dataclass(slots=True)
 class ModelWishes:
-    """Favourite models, and the one that each folder begins with: model string and address."""
+    """Favourite models, and the model with which each folder starts: model string and address."""
 
     favourites: list[str] = field(default_factory=list[str])
     folders: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -78,14 +78,14 @@ class ModelWishes:
         return wishes
 
     def favour(self, model: str) -> None:
-        """Make a model a favourite, or no longer."""
+        """Make a model a favourite, or remove it from the favourites."""
         if model in self.favourites:
             self.favourites.remove(model)
         else:
             self.favourites.append(model)
 
     def prefer(self, folder: str, model: str, api_base: str) -> None:
-        """Have a folder begin with a model, or no longer."""
+        """Make a model the one with which a folder starts, or no longer."""
         if self.folders.pop(folder, None) != (model, api_base):
             self.folders[folder] = (model, api_base)
 

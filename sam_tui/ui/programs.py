@@ -1,4 +1,4 @@
-"""Programs of the person that are started from here: pager, editor, browser."""
+"""Programs of the person that the workbench starts: pager, editor, browser."""
 
 import asyncio
 import contextlib
@@ -54,9 +54,9 @@ def command_for(reader: Reader) -> list[str] | None:
 
 
 async def started(words: Sequence[str], *, answers: bool) -> asyncio.subprocess.Process:
-    """A program of the person's settings, without the variables that look like secrets.
+    """Start a program of the person's settings, without variables that look like secrets.
 
-    With ``answers`` it takes input and its output is read. Raises ``OSError`` and ``ValueError``.
+    With ``answers`` it gets input and its output is read. Raises ``OSError`` and ``ValueError``.
     """
     from sam_tui.core.authorization.variables import looks_secret  # the first frame starts none
 
@@ -72,7 +72,7 @@ async def started(words: Sequence[str], *, answers: bool) -> asyncio.subprocess.
 
 
 async def printed(*words: str) -> str:
-    """What a program prints within a moment; nothing where it does not."""
+    """The output of a program that ends within a moment; empty for any other."""
     try:
         program = await started(words, answers=True)
     except OSError:
@@ -87,9 +87,9 @@ async def printed(*words: str) -> str:
 
 
 async def read(app: App[None], reader: Reader, text: str) -> str:
-    """Show a text in the pager or the editor, with the workbench out of the way meanwhile.
+    """Show a text in the pager or the editor, which has the terminal meanwhile.
 
-    What runs goes on. Returns why it could not be shown, or nothing.
+    Running turns go on. Returns why the text could not be shown, or nothing.
     """
     _, trouble = await _lend(app, reader, text)
     return trouble
@@ -127,9 +127,9 @@ async def _lend(app: App[None], reader: Reader, text: str) -> tuple[str, str]:
 
 
 async def open_file(app: App[None], path: str, line: int) -> str:
-    """Open a file, by its whole path, at a line in the editor; why that was not possible, or nothing.
+    """Open a file, by its whole path, at a line in the editor; returns why that failed, or nothing.
 
-    The line is told as each editor takes it; one that is not known is given the path alone.
+    The line number is passed as each editor expects it; an unknown editor gets only the path.
     """
     command = command_for("editor")
     if command is None:
@@ -187,7 +187,7 @@ async def open_address(widget: Widget, address: str) -> None:
 
 
 async def _ended(process: asyncio.subprocess.Process) -> int:
-    """Wait for a program; where the workbench ends before it, end it too."""
+    """Wait for a program to end; if the workbench ends first, end the program."""
     try:
         return await process.wait()
     except asyncio.CancelledError:

@@ -41,16 +41,16 @@ def parse(text: str) -> SlashCommand | None:
 
 
 def memory(text: str) -> str:
-    """What one line behind a ``#`` asks to be remembered; empty for a prompt, such as ``#12 fails``."""
+    """The text to remember from a line behind a ``#``; empty for a prompt, such as ``#12 fails``."""
     match = _MEMORY.fullmatch(text.strip())
     return match[1] if match is not None else ""
 
 
 def matching(text: str, more: Sequence[WorkbenchAction] = ()) -> list[WorkbenchAction]:
-    """The actions whose command begins with what was typed so far; empty for anything else.
+    """The actions whose command begins with the typed text; empty for any other text.
 
-    One that was typed whole comes first.
-    ``more`` are those that are not always there; an action of that name goes before.
+    An action whose command is complete comes first. ``more`` are further commands, such as skills; a
+    built-in one of the same name replaces them.
     """
     if not _BEGUN.fullmatch(text):
         return []
@@ -63,7 +63,7 @@ def matching(text: str, more: Sequence[WorkbenchAction] = ()) -> list[WorkbenchA
 def argument(text: str, more: Sequence[WorkbenchAction] = ()) -> tuple[WorkbenchAction, str] | None:
     """The command whose argument is being typed, and the argument so far; None for other text.
 
-    ``more`` are those that are not always there.
+    ``more`` are further commands, such as skills.
     """
     typed = _ARGUMENT.fullmatch(text)
     if typed is None:
@@ -80,7 +80,7 @@ def literal_values(action: WorkbenchAction) -> list[str]:
 
 
 def nearest(name: str) -> list[str]:
-    """The commands that a mistyped one may mean: two that are very near, else one that is near."""
+    """The commands that a mistyped one may mean: the two nearest, or one that is less near."""
     from difflib import get_close_matches
 
     return get_close_matches(name, BY_SLASH, 2, 0.75) or get_close_matches(name, BY_SLASH, 1, 0.6)

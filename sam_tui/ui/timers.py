@@ -1,8 +1,8 @@
-"""Calls after a while, and workers, in place of Textual's: a timer may never call, a worker never end.
+"""Timers and workers in place of Textual's: its timer may never call, and its worker may never end.
 
-``Timer._run`` skips a call whose time has passed before it looks at the clock for the first time. For a
-millisecond that is any busy moment, and whatever waits for the call waits for good. A ``Worker`` that is
-cancelled before its task began is running for ever, and its coroutine is never awaited.
+``Timer._run`` skips a call whose time has passed before it reads the clock for the first time: at any
+busy moment, for a millisecond. Whatever waits for the call waits forever then. A ``Worker`` that is
+cancelled before its task began counts as running forever, and its coroutine is never awaited.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from textual.worker_manager import WorkerManager
 
 
 def still_cursors() -> None:
-    """Let no line's cursor blink: that is a timer that never rests, and moves for people who want none."""
+    """Stop text cursors from blinking: that needs a timer, and moves for people who want no motion."""
     Input.cursor_blink._default = False  # pyright: ignore
 
 
@@ -34,5 +34,5 @@ class Workers(WorkerManager):
 
 
 def after(pump: MessagePump, seconds: float, action: Callable[[], object]) -> asyncio.TimerHandle:
-    """Call ``action`` once among the messages of a widget, screen or app; cancel it by what is returned."""
+    """Call ``action`` once in the message loop of ``pump``; the returned handle can cancel it."""
     return asyncio.get_running_loop().call_later(max(0.0, seconds), pump.call_next, action)

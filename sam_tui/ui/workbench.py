@@ -142,7 +142,7 @@ class Workbench:
 
     @property
     def turns(self) -> TurnRunner:
-        """Who runs the turns of the conversation on show."""
+        """The runner of the displayed conversation's turns."""
         return self._tabs.turns
 
     @property
@@ -180,7 +180,7 @@ class Workbench:
                 self._context.notice(line)
 
     def _open(self, invocation: Invocation) -> None:
-        """The conversation that was asked for, or the list to choose one from."""
+        """Open the conversation that the invocation names, or a list to choose from."""
         if invocation.conversation is not None:
             self.conversations.open(invocation.conversation)
         elif invocation.resume:
@@ -194,13 +194,13 @@ class Workbench:
             screen.run_worker(line.follow(), name="status command")
 
     def perform(self, name: str, argument: str = "") -> None:
-        """Do it. A name that is not an action's does nothing; what cannot be done is said."""
+        """Do an action by its name. An unknown name does nothing; an error appears in the transcript."""
         action = self._actions.get(name)
         if action is not None:
             self._context.attempt(lambda: action(argument))
 
     def obey(self, command: SlashCommand) -> None:
-        """Do what a slash command asks; one that does not exist stays in the prompt to be mended."""
+        """Do what a slash command asks; one that does not exist stays in the prompt for correction."""
         if command.action is not None:
             self.perform(command.action.name, command.argument)
             return
@@ -218,12 +218,12 @@ class Workbench:
         )
 
     def receive(self, event: Message) -> None:
-        """What the prompt, questions, todos, dialogs and workers tell."""
+        """Handle the messages of the prompt, questions, todos, dialogs and workers."""
         match event:
             case PromptSubmitted():
                 self._take(event.text, later=event.later)
             case InquiryAnswered():
-                # One that came too late changes nothing.
+                # An answer to a question that is closed by now changes nothing.
                 self._context.runtime.inquiries.answer(event.inquiry, event.answer)
             case ActionAsked():
                 self.perform(event.name, event.argument)
@@ -283,7 +283,7 @@ class Workbench:
             self._submit(text, later=later)
 
     def _submit(self, text: str, *, later: bool = False) -> None:
-        """A prompt: it runs, or joins the turn that does, or waits for its end."""
+        """Submit a prompt: it starts a turn, joins the running one, or waits for its end."""
         self._front.screen.show_conversation()
         self._front.screen.transcript.jump_to_end()
         self.turns.submit(text, later=later)
@@ -313,7 +313,7 @@ class Workbench:
         self._context.notify("Copied." if text else "There is no answer to copy yet.")
 
     async def close(self) -> None:
-        """Let the turn put things in order, and stop what was begun here. The runtime goes on."""
+        """Let the turn end in order, and stop everything that was started here. The runtime goes on."""
         self._front.attention.title.restore()
         self._drafts.keep()
         self._shells.close()

@@ -158,17 +158,17 @@ def site() -> "Generator[LoginSite]":
 
 
 @pytest.fixture
-def home(house: House, site: "LoginSite") -> "LoginHouse":
+def login_house(house: House, site: "LoginSite") -> "LoginHouse":
     """A house whose file names that server."""
     from tests.servers.login_house import LoginHouse
 
-    home = LoginHouse(house.folder, site=site)
-    home.name_server()
-    return home
+    login_house = LoginHouse(house.folder, site=site)
+    login_house.name_server()
+    return login_house
 
 
 @pytest.fixture
-async def logged_in(home: "LoginHouse") -> "LoginHouse":
+async def logged_in(login_house: "LoginHouse") -> "LoginHouse":
     """A house whose person has logged in at the server."""
-    await home.log_in()
-    return home
+    await login_house.log_in()
+    return login_house

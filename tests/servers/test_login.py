@@ -27,11 +27,11 @@ def refuse(*_: object) -> None:
 
 @pytest.mark.requirement("servers:login-given-up")
 async def test_a_login_given_up_leaves_no_registration_and_no_file(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     page = asyncio.Event()
     loop = asyncio.get_running_loop()
-    async with home.open() as sam:
+    async with login_house.open() as sam:
 
         def at_page(_: str) -> None:
             loop.call_soon_threadsafe(page.set)
@@ -41,23 +41,23 @@ async def test_a_login_given_up_leaves_no_registration_and_no_file(
         login.cancel()
         await asyncio.wait({login})
         assert not sam.reports["web"].login
-    assert (len(site.registered), home.logins) == (1, [])
+    assert (len(site.registered), login_house.logins) == (1, [])
     assert site.deleted == ["Bearer manages-a1B2c3D4e5F6"]
-    await home.log_in()
+    await login_house.log_in()
     assert len(site.deleted) == 1, "one that is used stays"
 
 
 @pytest.mark.requirement("servers:login")
 async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgotten(
-    home: LoginHouse, site: LoginSite, monkeypatch: pytest.MonkeyPatch
+    login_house: LoginHouse, site: LoginSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with home.open() as sam:
+    async with login_house.open() as sam:
         assert await sam.arrive() == []
         assert "sam-tui mcp login web, or" in sam.reports["web"].error
-    assert (site.registered, home.logins) == ([], [])
+    assert (site.registered, login_house.logins) == ([], [])
 
     quickly = {"MCP_TIMEOUT": "1"}  # for the server, and not for the person on its page
-    async with home.open(environ=quickly, browse=follow) as sam:
+    async with login_house.open(environ=quickly, browse=follow) as sam:
         assert await sam.arrive() == [ECHO]
         assert sam.reports["web"].login
         done = await sam.call(ECHO, word=next(iter(site.valid)))
@@ -67,21 +67,21 @@ async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgot
     assert page["redirect_uri"].startswith("http://127.0.0.1:")
     [client] = site.registered
     assert client["redirect_uris"] == [page["redirect_uri"]]
-    [file] = home.logins
+    [file] = login_house.logins
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
-    async with home.open() as sam:  # nobody at the keyboard: the tokens of before do
+    async with login_house.open() as sam:  # nobody at the keyboard: the tokens of before do
         assert await sam.arrive() == [ECHO]
     assert len(site.forms) == 1
 
-    home.end_token()
+    login_house.end_token()
     site.valid = set()
-    async with home.open() as sam:
+    async with login_house.open() as sam:
         assert await sam.arrive() == [ECHO]
     assert site.forms[-1]["grant_type"] == "refresh_token"
     assert site.forms[-1]["refresh_token"].startswith("refresh-token-1")
 
-    async with home.open() as sam:  # the token ends while the session goes on
+    async with login_house.open() as sam:  # the token ends while the session goes on
         assert await sam.arrive() == [ECHO]
         site.valid, refreshed = set(), len(site.forms)
         with monkeypatch.context() as later:
@@ -91,33 +91,33 @@ async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgot
         assert [form["grant_type"] for form in site.forms[refreshed:]] == ["refresh_token"]
 
     site.valid = set()  # withdrawn: nothing but a person helps
-    async with home.open() as sam:
+    async with login_house.open() as sam:
         assert await sam.arrive() == []
         assert "login" in sam.reports["web"].error
         assert sam.runtime.servers.forget_login("web")
         assert not sam.runtime.servers.forget_login("web")
-    assert home.logins == []
+    assert login_house.logins == []
 
 
 @pytest.mark.requirement("servers:login")
 async def test_a_call_that_requires_more_scopes_names_the_login_that_asks_for_them(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     site.challenged_scope, site.call_scope = "read", "write"
-    await home.log_in()
-    async with home.open() as sam:
+    await login_house.log_in()
+    async with login_house.open() as sam:
         assert await sam.arrive() == [ECHO]
         done = await sam.call(ECHO, word="hi")
         assert (
             "more scopes than this login has (write): sam-tui mcp login web" in done.finished.text
         )
     for browse in (None, follow):  # what the login has is good for all else
-        async with home.open(browse=browse) as sam:
+        async with login_house.open(browse=browse) as sam:
             assert await sam.arrive() == [ECHO]
     assert [query["scope"] for query in site.queries] == ["read", "read write"]
     assert site.queries[1]["resource"] == site.url
     for browse in (None, follow):  # and nobody is asked a second time
-        async with home.open(browse=browse) as sam:
+        async with login_house.open(browse=browse) as sam:
             assert await sam.arrive() == [ECHO]
             assert (await sam.call(ECHO, word="hi")).finished.ok
     assert len(site.queries) == 2
@@ -126,24 +126,24 @@ async def test_a_call_that_requires_more_scopes_names_the_login_that_asks_for_th
 @pytest.mark.requirement("servers:login")
 @pytest.mark.parametrize("grant", ["authorization_code", "client_credentials"])
 async def test_the_scope_that_a_person_set_is_asked_for_and_no_other(
-    home: LoginHouse, site: LoginSite, grant: str
+    login_house: LoginHouse, site: LoginSite, grant: str
 ) -> None:
     site.challenged_scope = "read write admin"
     client = {"clientId": "me", "clientSecret": "a-secret-of-mine", "issuer": site.base}
     login = {"scope": "read", "grant": grant, **(client if grant != "authorization_code" else {})}
-    home.name_server(**login)
-    await home.log_in()
+    login_house.name_server(**login)
+    await login_house.log_in()
     asked = [*site.queries, *site.registered, *site.forms]
     assert {request["scope"] for request in asked if "scope" in request} == {"read"}
 
 
 @pytest.mark.requirement("servers:login-keyring")
 async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
-    home: LoginHouse, site: LoginSite, monkeypatch: pytest.MonkeyPatch
+    login_house: LoginHouse, site: LoginSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "keyring", ring := Ring())
-    await home.log_in()
-    [file], [token] = home.logins, site.valid
+    await login_house.log_in()
+    [file], [token] = login_house.logins, site.valid
     assert token not in file.read_text(encoding="utf-8")
     assert any(token in text for text in ring.kept.values())
     site.valid = set()  # refused: it is refreshed, and another program sees that the file changed
@@ -152,15 +152,15 @@ async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
     ring.kept[entry] = json.dumps({**json.loads(text), "ends": 1.0})
     with monkeypatch.context() as locked:
         locked.setattr(ring, "get_password", refuse)
-        async with home.open() as sam:
+        async with login_house.open() as sam:
             assert await sam.arrive() == []
             assert "it is in a keyring that is locked" in sam.reports["web"].error
             assert "log in again: sam-tui mcp login web, or" in sam.reports["web"].error
         locked.setitem(sys.modules, "keyring", None)
-        async with home.open() as sam:
+        async with login_house.open() as sam:
             assert await sam.arrive() == []
             assert "it is in a keyring that cannot be used now" in sam.reports["web"].error
-    async with home.open() as sam:
+    async with login_house.open() as sam:
         assert await sam.arrive() == [ECHO]
         assert file.read_text(encoding="utf-8") != before
         with monkeypatch.context() as broken:
@@ -171,7 +171,7 @@ async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
             with pytest.raises(ToolError, match="it is in a keyring that cannot be used now"):
                 sam.runtime.servers.forget_login("web")
         assert sam.runtime.servers.forget_login("web")
-    assert (home.logins, ring.kept) == ([], {})
+    assert (login_house.logins, ring.kept) == ([], {})
 
 
 @pytest.mark.requirement("servers:login-shared")
@@ -218,12 +218,12 @@ async def test_a_login_is_of_one_name_in_one_file_and_goes_to_no_other_resource(
 
 @pytest.mark.requirement("servers:login-guarded")
 async def test_a_login_reaches_no_address_that_the_guard_refuses(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     with login_site() as elsewhere:
         pages: list[str] = []
         site.authorization = elsewhere.base
-        async with home.open(browse=pages.append) as sam:
+        async with login_house.open(browse=pages.append) as sam:
             assert await sam.arrive() == []
             assert "is not fetched from" in sam.reports["web"].error
         assert (pages, elsewhere.registered, elsewhere.forms) == ([], [], [])
@@ -243,31 +243,31 @@ async def test_a_login_reaches_no_address_that_the_guard_refuses(
     ],
 )
 async def test_no_page_is_opened_that_a_hostile_server_names(
-    home: LoginHouse, site: LoginSite, metadata: dict[str, object], why: str
+    login_house: LoginHouse, site: LoginSite, metadata: dict[str, object], why: str
 ) -> None:
     pages: list[str] = []
     site.metadata = metadata
-    async with home.open(browse=pages.append) as sam:
+    async with login_house.open(browse=pages.append) as sam:
         assert await sam.arrive() == []
         assert why in sam.reports["web"].error
-    assert (pages, home.logins) == ([], [])
+    assert (pages, login_house.logins) == ([], [])
 
 
 @pytest.mark.requirement("servers:login-hostile")
 async def test_a_refused_login_has_the_words_of_the_server_and_ends_after_three_pages(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     site.refusal = "only signed software"
-    async with home.open(browse=follow) as sam:
+    async with login_house.open(browse=follow) as sam:
         assert await sam.arrive() == []
         assert "only signed software" in sam.reports["web"].error
     site.refusal, site.token = "", "two\nlines"
-    async with home.open(browse=follow) as sam:
+    async with login_house.open(browse=follow) as sam:
         assert await sam.arrive() == []
         assert "is empty or cannot be sent" in sam.reports["web"].error
-    assert home.logins == []
+    assert login_house.logins == []
     site.token, site.lasts, site.queries = "", -5, []  # tokens that have always ended
-    async with home.open(browse=follow) as sam:
+    async with login_house.open(browse=follow) as sam:
         assert await sam.arrive() == []
         assert "one login after another" in sam.reports["web"].error
     assert len(site.queries) == 3
@@ -276,19 +276,19 @@ async def test_a_refused_login_has_the_words_of_the_server_and_ends_after_three_
 @pytest.mark.requirement("servers:login-hostile")
 @pytest.mark.parametrize("head", [True, False], ids=["head", "body"])
 async def test_an_answer_that_never_ends_is_given_up_as_a_whole(
-    home: LoginHouse, site: LoginSite, monkeypatch: pytest.MonkeyPatch, head: bool
+    login_house: LoginHouse, site: LoginSite, monkeypatch: pytest.MonkeyPatch, head: bool
 ) -> None:
     monkeypatch.setattr(http_transport, "_ANSWER_SECONDS", 0.3)
     site.drips = "X-Drip: " if head else "Content-Type: text/event-stream\r\n\r\n"
-    async with home.open(browse=follow) as sam:
+    async with login_house.open(browse=follow) as sam:
         assert await sam.arrive() == []
         assert "did not answer in time" in sam.reports["web"].error
-    assert (home.logins, site.registered) == ([], [])
+    assert (login_house.logins, site.registered) == ([], [])
 
 
 @pytest.mark.requirement("servers:login-by-itself")
 async def test_a_program_logs_in_by_a_secret_or_a_key_and_sends_neither_to_another_issuer(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
         serialization.Encoding.PEM,
@@ -298,11 +298,11 @@ async def test_a_program_logs_in_by_a_secret_or_a_key_and_sends_neither_to_anoth
     common = {"grant": "client_credentials", "clientId": "the-client"}
     secret, signed = {"clientSecret": "hunter2"}, {"privateKey": key.decode()}
     for number, proof in enumerate((secret, signed)):
-        for file in home.logins:
+        for file in login_house.logins:
             file.unlink()
         for issuer, expected in (("https://elsewhere.example", []), (site.base, [ECHO])):
-            home.name_server(**common, **proof, issuer=issuer)
-            async with home.open() as sam:
+            login_house.name_server(**common, **proof, issuer=issuer)
+            async with login_house.open() as sam:
                 assert await sam.arrive() == expected
             assert len(site.forms) == number + bool(expected)
         form = site.forms[-1]

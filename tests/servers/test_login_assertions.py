@@ -21,42 +21,44 @@ def assertion(audience: object, number: int = 0) -> str:
     return jwt.encode(claims, "a-key-that-only-the-other-system-has")
 
 
-async def offered(home: LoginHouse) -> str:
+async def offered(login_house: LoginHouse) -> str:
     """Empty if the server's tool is offered, else why it is not."""
-    async with home.open() as sam:
+    async with login_house.open() as sam:
         return "" if await sam.arrive() == [ECHO] else sam.reports["web"].error
 
 
 @pytest.mark.requirement("servers:login-assertion")
 async def test_the_assertion_of_a_workload_is_read_anew_and_goes_to_the_issuer_that_it_names(
-    home: LoginHouse, site: LoginSite, tmp_path: Path
+    login_house: LoginHouse, site: LoginSite, tmp_path: Path
 ) -> None:
     file = tmp_path / "assertion.jwt"
     workload = {"grant": "jwt_bearer", "clientId": "me", "assertionFile": str(file)}
-    home.name_server(**workload)
-    assert "assertion.jwt, the assertion of its login, is not there" in await offered(home)
+    login_house.name_server(**workload)
+    assert "assertion.jwt, the assertion of its login, is not there" in await offered(login_house)
     file.write_text("hunter2", encoding="utf-8")
-    assert "assertion.jwt is not a signed JSON web token" in await offered(home)
+    assert "assertion.jwt is not a signed JSON web token" in await offered(login_house)
     for audience in ("me", ["https://one.example", "https://two.example"]):
         file.write_text(assertion(audience), encoding="utf-8")
-        assert "set “issuer”" in await offered(home)
+        assert "set “issuer”" in await offered(login_house)
     file.write_text(assertion(ELSEWHERE), encoding="utf-8")
-    assert ELSEWHERE in await offered(home)
+    assert ELSEWHERE in await offered(login_house)
     assert site.forms == []
     for number, audience in enumerate((site.base, [site.base])):
         file.write_text(f"{assertion(audience, number)}\n", encoding="utf-8")
         site.valid = set()
-        assert not await offered(home)
+        assert not await offered(login_house)
         form = {"grant_type": BEARER, "client_id": "me", "resource": site.url}
         assert site.forms[-1] == {**form, "assertion": assertion_in(file)}
-    assert "refresh_token" not in home.login["tokens"]
-    home.name_server(**workload, issuer=ELSEWHERE)
+    assert "refresh_token" not in login_house.login["tokens"]
+    login_house.name_server(**workload, issuer=ELSEWHERE)
     site.valid = set()
-    assert ELSEWHERE in await offered(home)
+    assert ELSEWHERE in await offered(login_house)
     assert len(site.forms) == 2
     file.write_text("of-a-form.that-is-not.ours-a1B2c3D4e5F6", encoding="utf-8")
-    home.name_server(**workload, issuer=site.base, clientSecret="of-the-client", scope="read")
-    async with home.open() as sam:
+    login_house.name_server(
+        **workload, issuer=site.base, clientSecret="of-the-client", scope="read"
+    )
+    async with login_house.open() as sam:
         assert await sam.arrive() == [ECHO]
         done = await sam.call(ECHO, word=assertion_in(file))
         assert done.finished.ok and assertion_in(file) not in done.finished.text
@@ -71,7 +73,7 @@ def assertion_in(file: Path) -> str:
 
 @pytest.mark.requirement("servers:login-assertion")
 async def test_an_identity_is_exchanged_at_its_provider_and_each_gets_only_what_is_its_own(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     with login_site() as provider:
         identity, grant = assertion("idp-client"), assertion(site.base)
@@ -84,19 +86,19 @@ async def test_an_identity_is_exchanged_at_its_provider_and_each_gets_only_what_
             "idpClientId": "idp-client",
             "idpClientSecret": "of-the-idp-client",
         }
-        home.name_server(**company, issuer=site.base)
-        assert "is not fetched from" in await offered(home)
-        home.policy(f'local = ["127.0.0.1:{provider.server_port}"]\n')
+        login_house.name_server(**company, issuer=site.base)
+        assert "is not fetched from" in await offered(login_house)
+        login_house.policy(f'local = ["127.0.0.1:{provider.server_port}"]\n')
         for other in ({"access_token": grant}, {"issued_token_type": ID_JAG}):
             provider.issued = other  # an assertion of another kind, and no assertion
-            assert "issued no assertion for this server" in await offered(home)
+            assert "issued no assertion for this server" in await offered(login_house)
         provider.issued = {"issued_token_type": ID_JAG, "access_token": grant, "token_type": "N_A"}
-        home.name_server(**company, issuer=ELSEWHERE)
+        login_house.name_server(**company, issuer=ELSEWHERE)
         before = len(provider.forms)
-        assert ELSEWHERE in await offered(home)
+        assert ELSEWHERE in await offered(login_house)
         assert (len(provider.forms), site.forms) == (before, [])
-        home.name_server(**company, issuer=site.base)
-        assert not await offered(home)
+        login_house.name_server(**company, issuer=site.base)
+        assert not await offered(login_house)
     assert provider.forms[-1] == {
         "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
         "requested_token_type": ID_JAG,
@@ -109,7 +111,7 @@ async def test_an_identity_is_exchanged_at_its_provider_and_each_gets_only_what_
     assert provider.clients[-1] != site.clients[-1]
     assert site.proofs == provider.proofs == []
     site.valid = set()
-    assert "cannot be reached" in await offered(home), "its provider has ended"
+    assert "cannot be reached" in await offered(login_house), "its provider has ended"
 
 
 @pytest.mark.requirement("servers:login-assertion")
@@ -134,15 +136,15 @@ async def test_what_is_missing_in_an_entry_or_does_not_belong_there_is_named(hou
 
 @pytest.mark.requirement("servers:login-assertion")
 async def test_a_file_of_the_project_names_no_file_that_is_sent_away(
-    home: LoginHouse, site: LoginSite, tmp_path: Path
+    login_house: LoginHouse, site: LoginSite, tmp_path: Path
 ) -> None:
     file = tmp_path / "assertion.jwt"
     file.write_text(assertion(site.base), encoding="utf-8")
-    home.user()
+    login_house.user()
     workload = {"grant": "jwt_bearer", "clientId": "me", "assertionFile": str(file)}
-    home.project(web={"url": site.url, "oauth": workload})
-    home.policy(f'local = ["127.0.0.1:{site.server_port}"]\n')
-    async with home.open() as sam:
+    login_house.project(web={"url": site.url, "oauth": workload})
+    login_house.policy(f'local = ["127.0.0.1:{site.server_port}"]\n')
+    async with login_house.open() as sam:
         sam.runtime.trust.trust()
         assert await sam.arrive() == []
         assert "only your own mcp.json may name a file" in sam.reports["web"].error

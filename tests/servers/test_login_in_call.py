@@ -38,12 +38,12 @@ class Agreeing:
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_once(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     site.challenged_scope, site.call_scope = "read", "write"
-    await home.log_in()
+    await login_house.log_in()
     person = Agreeing("not now")
-    async with home.open(attended=True, responder=person) as sam:
+    async with login_house.open(attended=True, responder=person) as sam:
         assert await sam.arrive() == [ECHO]
         for _ in range(2):
             text = await sam.text(ECHO, word="hi")
@@ -60,7 +60,7 @@ async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_o
             site.call_scope = f"write more-{len(person.asked)}"
         return person(inquiry)
 
-    async with home.open(attended=True, responder=never_enough) as sam:
+    async with login_house.open(attended=True, responder=never_enough) as sam:
         assert await sam.arrive() == [ECHO]
         assert (await sam.call(ECHO, word="hi")).finished.ok
         first, second = person.asked
@@ -76,36 +76,36 @@ async def test_more_scopes_are_asked_for_in_a_session_and_the_call_is_repeated_o
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_the_page_asks_for_what_the_question_named_and_not_for_a_later_refusal(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     site.challenged_scope, site.call_scope = "read", "write"
-    await home.log_in()
+    await login_house.log_in()
     person = Agreeing()
     header = 'Bearer error="insufficient_scope", scope="admin"'
 
     def refused_meanwhile(inquiry: Inquiry) -> Answer | None:
-        for noted in home.challenges:  # by another program's call
+        for noted in login_house.challenges:  # by another program's call
             noted.write_text(json.dumps({"status": 403, "header": header}), encoding="utf-8")
         return person(inquiry)
 
-    async with home.open(attended=True, responder=refused_meanwhile) as sam:
+    async with login_house.open(attended=True, responder=refused_meanwhile) as sam:
         assert await sam.arrive() == [ECHO]
         assert (await sam.call(ECHO, word="hi")).finished.ok
     assert [query["scope"] for query in site.queries] == ["read", "read write"]
-    await home.log_in()  # it is still to be answered
+    await login_house.log_in()  # it is still to be answered
     assert site.queries[-1]["scope"] == "read write admin"
-    assert not home.challenges
+    assert not login_house.challenges
 
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_all_scopes_are_named_or_their_number_is_said_to_be_larger(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     many = [f"scope-{number:04}" for number in range(50)]
     site.challenged_scope = " ".join(many)
     site.metadata = {"authorization_endpoint": f"{site.base}/authorize?scope=innocent"}
     site.anonymous, person = True, Agreeing("log in", agrees=False)
-    async with home.open(attended=True, responder=person) as sam:
+    async with login_house.open(attended=True, responder=person) as sam:
         assert await sam.arrive() == [ECHO]
         assert not (await sam.call(ECHO, word="hi")).finished.ok
     question, page = person.asked
@@ -116,19 +116,19 @@ async def test_all_scopes_are_named_or_their_number_is_said_to_be_larger(
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_call(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     site.anonymous = True
-    async with home.open() as sam:
+    async with login_house.open() as sam:
         assert await sam.arrive() == [ECHO]
         text = await sam.text(ECHO, word="hi")
         assert "The MCP server web requires a login: sam-tui mcp login web" in text
         assert not sam.reports["web"].login
-    async with home.open(browse=follow) as sam:  # after the refusal the command logs in
+    async with login_house.open(browse=follow) as sam:  # after the refusal the command logs in
         assert await sam.arrive() == [ECHO]
         assert sam.reports["web"].login
     assert len(site.queries) == 1
-    assert not home.challenges
+    assert not login_house.challenges
     person, asked = Agreeing(), asyncio.Event()
 
     def silent_at_first(inquiry: Inquiry) -> Answer | None:
@@ -137,7 +137,7 @@ async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_
         asked.set()
         return None
 
-    async with home.open(attended=True, responder=silent_at_first) as sam:
+    async with login_house.open(attended=True, responder=silent_at_first) as sam:
         assert sam.runtime.servers.forget_login("web")
         assert await sam.arrive() == [ECHO]
         cancelled = asyncio.ensure_future(sam.call(ECHO, word="hi"))
@@ -156,7 +156,7 @@ async def test_a_server_that_lists_tools_to_anybody_has_the_person_log_in_for_a_
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_a_login_is_asked_for_in_the_name_of_the_refused_call_also_beside_another(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     site.anonymous, person = True, Agreeing()
     loop, asked, refused = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
@@ -169,7 +169,7 @@ async def test_a_login_is_asked_for_in_the_name_of_the_refused_call_also_beside_
         asked.set()
         return person(inquiry) if inquiries[1:] else None
 
-    async with home.open(attended=True, responder=silent_at_first) as sam:
+    async with login_house.open(attended=True, responder=silent_at_first) as sam:
 
         def call(name: str) -> "asyncio.Task[Executed]":
             wanted = ToolCall(CallId(name), ECHO, json.dumps({"word": name}))
@@ -190,26 +190,26 @@ async def test_a_login_is_asked_for_in_the_name_of_the_refused_call_also_beside_
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_what_a_server_answers_now_decides_and_not_a_refusal_that_was_stored(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     site.anonymous = True
-    async with home.open() as sam:
+    async with login_house.open() as sam:
         assert await sam.arrive() == [ECHO]
         assert not (await sam.call(ECHO, word="hi")).finished.ok
-    [stored] = home.challenges
+    [stored] = login_house.challenges
     header = 'Bearer resource_metadata="http://127.0.0.1:9/gone", scope="of-before"'
     stored.write_text(json.dumps({"status": 401, "header": header}), encoding="utf-8")
     site.anonymous, site.challenged_scope = False, "of-now"
-    await home.log_in()
+    await login_house.log_in()
     assert [query["scope"] for query in site.queries] == ["of-now"]
-    assert home.challenges == []
+    assert login_house.challenges == []
     # A stored demand for more scopes joins a login that is required anyway: one page for both.
     header = 'Bearer error="insufficient_scope", scope="more"'
     stored.write_text(json.dumps({"status": 403, "header": header}), encoding="utf-8")
     site.valid = set()
-    await home.log_in()
+    await login_house.log_in()
     assert [query["scope"] for query in site.queries] == ["of-now", "of-now more"]
-    assert home.challenges == []
+    assert login_house.challenges == []
 
 
 @pytest.mark.requirement("servers:login-in-call")

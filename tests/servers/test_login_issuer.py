@@ -10,39 +10,39 @@ from tests.servers.login_server import LoginSite, login_site
 
 @pytest.mark.requirement("servers:login-issuer")
 async def test_a_refresh_token_goes_only_to_the_server_that_issued_it(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     site.anonymous = True
     with login_site() as elsewhere:
-        home.policy(f'local = ["127.0.0.1:{elsewhere.server_port}"]\n')
+        login_house.policy(f'local = ["127.0.0.1:{elsewhere.server_port}"]\n')
         numbered = {f"access-token-{number}-a1B2c3D4e5F6" for number in range(1, 4)}
         for login_of_before in (False, True):
-            async with home.open() as sam:
+            async with login_house.open() as sam:
                 assert await sam.arrive() == [ECHO]
                 assert (await sam.call(ECHO, word="hi")).finished.ok == login_of_before
                 site.authorization, site.valid = elsewhere.base, set()
-                for file in home.logins:  # the person logs in anew, at another server
+                for file in login_house.logins:  # the person logs in anew, at another server
                     file.unlink()
                 site.anonymous = False
-                async with home.open(browse=follow) as other:
+                async with login_house.open(browse=follow) as other:
                     assert await other.arrive() == []  # until its token counts
                 site.anonymous = True
-                [file] = home.logins
-                home.end_token()
+                [file] = login_house.logins
+                login_house.end_token()
                 before, site.valid = len(site.forms), numbered
                 assert (await sam.call(ECHO, word="hi")).finished.ok
                 assert len(site.forms) == before
                 assert elsewhere.forms[-1]["grant_type"] == "refresh_token"
-                assert home.login["server"]["issuer"] == elsewhere.base
+                assert login_house.login["server"]["issuer"] == elsewhere.base
             file.unlink()
             site.authorization, site.anonymous, elsewhere.forms = "", False, []
-            await home.log_in()
+            await login_house.log_in()
             site.anonymous = True
-        home.end_token()
+        login_house.end_token()
         oauth = {"clientId": "the-client", "clientSecret": "hunter2", "issuer": elsewhere.base}
-        home.name_server(**oauth, grant="client_credentials")
+        login_house.name_server(**oauth, grant="client_credentials")
         before, site.authorization, site.anonymous = len(site.forms), elsewhere.base, False
-        async with home.open() as sam:
+        async with login_house.open() as sam:
             await sam.arrive()
         assert len(site.forms) == before, "the client's secret is of another server"
         assert elsewhere.forms[-1]["grant_type"] == "client_credentials"

@@ -90,7 +90,7 @@ def test_a_workflow_without_phases_cannot_start_and_says_so(bench: Bench, form: 
     assert code_of(refused) == "workflow_invalid"
     (problem,) = refused.value.details["problems"]
     assert f"{form}: " in problem
-    assert "at least 1 item" in problem
+    assert "at least one entry" in problem
 
 
 @pytest.mark.parametrize("name", ["''", "7"])

@@ -1,6 +1,6 @@
-"""The model's hands: the explicit list of built-in tools, in the order the model sees (seed 004).
+"""The explicit list of built-in tools, in the order in which the model gets them (seed 004).
 
-Each is imported by the function that makes it, when a call first names it.
+A tool's module is imported when a call first names the tool.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ Make = Callable[[Services], Tool]
 def offers(services: Services, adverts: Mapping[str, Advert]) -> list[Offer]:
     """Every built-in tool as it is advertised.
 
-    What depends on the configuration, or has no advert, is made at once.
+    Tools that depend on the configuration, and tools without an advert, are made at once.
     """
     listed = [_offer(name, make, services, adverts) for name, make in MAKERS.items()]
     if services.has_skills:
@@ -35,7 +35,7 @@ def worker_offers(services: Services, adverts: Mapping[str, Advert]) -> list[Off
 
 
 def profile_offers(profile: str, services: Services) -> list[Offer]:
-    """The tools that a profile has beside the built-in ones, made; for most profiles none."""
+    """The tools that a profile adds to the built-in ones, ready to use; most profiles add none."""
     if profile not in (*PROFILES, "all"):
         return []
     from sam_tools.iron_manus import build_iron_manus

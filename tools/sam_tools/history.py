@@ -1,5 +1,5 @@
-"""Reads back what left the context: results by their call, and archived stretches of conversations
-(seed 004: read_tool_result, recall_history)."""
+"""read_tool_result and recall_history (seed 004): results by their call's id, and archived messages of
+conversations."""
 
 import re
 from collections.abc import Sequence
@@ -128,7 +128,7 @@ def _stored_hint(call: str, stored: Sequence[str]) -> str:
 
 
 def _distance(call: str, other: str) -> int:
-    """How many characters to insert, delete or replace (Levenshtein); beyond the limit just more."""
+    """The Levenshtein distance of two ids; of one above ``_NEAR`` the size is not exact."""
     if abs(len(call) - len(other)) > _NEAR:
         return _NEAR + 1
     row = list(range(len(other) + 1))
@@ -209,7 +209,7 @@ class RecallHistory:
         return ToolResult(text, data=data, mime_type="text/markdown")
 
     def _conversations(self, topic: str, current: ConversationId) -> Sequence[ConversationId]:
-        """Where to look. A topic that this conversation does not share stays closed to it."""
+        """The conversations to search. Raises ``ToolError`` for a topic that this one does not share."""
         if not topic:
             return [current]
         name = topic.removeprefix("topic:")
@@ -259,12 +259,13 @@ def _report(
 
 
 def _set_off(text: str, foreign: bool) -> str:
-    """A text of another conversation, marked line by line so that it cannot pass for part of the report."""
+    """A text; a ``foreign`` one has a mark on every line, so that it does not pass for the report."""
     return text.replace("\n", "\n> ") if foreign else text
 
 
 def _telling(query: str, messages: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Five messages in their order: those with the words that are asked for, then the first."""
+    """Role and excerpt of at most five messages, in their order: first choice are those with most
+    words of the query, then the earliest."""
     words = [word for word in query.casefold().split() if len(word) > 2] or [query.casefold()]
 
     def matches(index: int) -> int:

@@ -1,4 +1,4 @@
-"""The prompts and skills there are: list_system_prompts and list_mini_prompts (seed 004), read_skill."""
+"""list_system_prompts and list_mini_prompts (seed 004), and read_skill."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ class SkillName(Arguments):
 
 
 class ReadSkill:
-    """The skills of the person and of a trusted folder."""
+    """Reads skills: the person's own, and those of a trusted folder."""
 
     def __init__(self, skills: Skills) -> None:
         self._skills = skills
@@ -135,7 +135,7 @@ class ListMiniPrompts:
         lines = [f"{_number(listing.prompts, 'mini prompt')}:"]
         for prompt in listing.prompts:
             lines += ["", *_head(prompt, state="on" if prompt.id in enabled else "off")]
-            # What nobody has trusted is named, not quoted.
+            # A folder without trust: its prompts are named, not quoted.
             if prompt.active:
                 lines += [f"  {line}" for line in prompt.content.splitlines()]
         return _result(lines, listing.prompts, listing.problems)

@@ -109,7 +109,7 @@ class SubagentTool:
         names = _TOOL_NAME.findall(listed)
         tools = frozenset(tool for name in names for tool in CLAUDE_TOOLS.get(name, (name,)))
         if listed:
-            tools |= {"read_tool_result"}  # a list that names nothing of ours allows nothing else
+            tools |= {"read_tool_result"}  # a list without any tool of ours allows only this
         model = agent.values.get("model", "")
         return replace(
             assignment,
@@ -119,7 +119,7 @@ class SubagentTool:
         )
 
     async def _stays_at_host(self, assignment: SubagentAssignment, context: ToolContext) -> None:
-        """Have the person agree where the task would go to another host. Raises ``ToolError``."""
+        """Ask before the task goes to another model host. Raises ``ToolError`` without a yes."""
         hosts = self._subagents.other_host(context.conversation, assignment)
         if hosts is None:
             return

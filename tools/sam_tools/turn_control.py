@@ -31,7 +31,7 @@ class Increase(Arguments):
 
 
 class IncreaseMaxIterations:
-    """increase_max_iterations: changes the very budget that the loop takes its steps from."""
+    """increase_max_iterations: changes the budget from which the running turn takes its steps."""
 
     def __init__(self, budget_of: Callable[[ConversationId], Budget | None]) -> None:
         self._budget_of = budget_of
@@ -89,7 +89,7 @@ class IncreaseMaxIterations:
         return ToolResult(text, data=data)
 
     async def _confirmed(self, budget: Budget, requested: int, context: ToolContext) -> None:
-        """Have the person agree to go beyond what they left to the agent. Raises ``ToolError``."""
+        """Ask the person to go beyond their limit for the agent. Raises ``ToolError`` without a yes."""
         why = f"{budget.max_steps} model calls are the limit that was set for this"
         if budget.raised:
             why = f"up to {budget.raised} model calls are left to the agent"
@@ -129,7 +129,7 @@ class Thoughts(Arguments):
 
 
 class Think:
-    """think: hands the thoughts back, so that they stand in the conversation, and does nothing."""
+    """think: returns the thoughts, so that the conversation contains them, and does nothing else."""
 
     def tool(self) -> Tool:
         """The tool, ready to register."""
@@ -297,7 +297,7 @@ def _decided(arguments: Collaboration, response: Response, data: dict[str, objec
 
 
 def _by_mode(denied: Sequence[Decision]) -> str:
-    """Why no question was asked."""
+    """The reason why the mode allowed no question."""
     if any(decision.rule == "unattended" for decision in denied):
         return _WHY["unattended"]
     return f"{denied[0].reason}."
@@ -316,7 +316,7 @@ def _not_asked(reasons: Sequence[str]) -> list[str]:
 
 
 def _about_approval(operation: str, unasked: Sequence[str]) -> list[str]:
-    """What an answer is not: a grant. Nothing where no operation was named."""
+    """Says that an answer grants nothing; empty where the call named no operation."""
     if not operation:
         return []
     return [

@@ -1,4 +1,4 @@
-"""What this program is to another agent: it starts its program, reads files for it, and asks the person."""
+"""Functions of this program for another agent: start its program, read files for it, ask the person."""
 
 import shlex
 from collections.abc import Callable
@@ -29,8 +29,8 @@ _LARGEST = 16_000_000
 class AgentHost:
     """The functions of this program that an external agent may use.
 
-    ``words`` are its command line, ``readable`` what that has to read to start; ``conversation`` is
-    the one whose turn a model runs.
+    ``words`` are its command line, ``readable`` the paths that it reads to start; ``conversation`` is the
+    one whose turn a model runs.
     """
 
     words: tuple[str, ...]
@@ -95,8 +95,7 @@ class AgentHost:
     async def confirm(
         self, conversation: ConversationId, call: CallId, line: str, words: str
     ) -> bool:
-        """Whether the person allows one of the agent's own calls. Its words are displayed, and decide
-        nothing."""
+        """Whether the person allows one of the agent's own calls. Its words are only shown."""
         if self.guard.policy.mode == "bypass":
             return True
         request = Request(conversation, call, ASKED, line, (), tuple, words=words)

@@ -1,7 +1,7 @@
-"""Another agent in place of a model: the Agent Client Protocol, spoken as its client.
+"""Another agent in place of a model, by the Agent Client Protocol, as its client.
 
-Its words and thoughts are the answer; its calls and its plan are displayed. What it asks of this side,
-files, terminals and permissions, is a call or a question like any other here.
+Its text and reasoning are the answer; its calls and its plan are displayed. Its requests for files,
+terminals and permissions are calls or questions like any other here.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _STATUSES: Final[dict[str, TodoStatus]] = {
 
 @dataclass
 class _Turn:
-    """A prompt that the agent works on, and its calls that are open, by their ids here."""
+    """A prompt that the agent works on, and its open calls by our ids."""
 
     conversation: ConversationId
     deltas: asyncio.Queue[Delta | None] = field(default_factory=asyncio.Queue[Delta | None])
@@ -195,13 +195,13 @@ class AgentModel:
         return ModelRejected(self._side.executor.shield.redact(words), hint=hint)
 
     def _refused(self) -> tuple[str, ...]:
-        """What the sandbox refused its program, and how that is allowed."""
+        """The accesses that the sandbox refused to its program, and how to allow them."""
         refused = self._program.refused if self._program is not None else ()
         lines = dict.fromkeys(f"The sandbox refused to {a.kind} {a.path}." for a in refused)
         return (*list(lines)[:_MOST_REFUSALS], _ALLOWING) if lines else ()
 
     async def _end(self, session: str, turn: _Turn, answer: "asyncio.Task[object]") -> None:
-        """Leave nothing of a turn open; one that is not over is cancelled."""
+        """Close everything that a turn left open, and cancel a turn that is not over."""
         self._turns.pop(session, None)
         if not answer.done() and self._connection is not None:
             answer.cancel()

@@ -89,7 +89,7 @@ class AgentRequests:
     async def _write_file(
         self, conversation: ConversationId, request: schema.WriteTextFileRequest
     ) -> BaseModel:
-        """Through the tools of our own agent: guarded, kept in a checkpoint, and undone like theirs."""
+        """Write through our own agent's tools: guarded, with a checkpoint, and undoable."""
         executed = await self._run(
             conversation,
             "file_operations.create_file",
@@ -108,7 +108,7 @@ class AgentRequests:
     async def _permission(
         self, conversation: ConversationId, request: schema.RequestPermissionRequest
     ) -> BaseModel:
-        """Yes holds for one call: an option that lasts is never taken for the person."""
+        """Ask the person. A yes is for one call: an option that lasts is never chosen for them."""
         call = CallId(f"agent-{request.tool_call.tool_call_id}")
         once = next((o for o in request.options if o.kind == "allow_once"), None)
         no = next((o for o in request.options if o.kind == "reject_once"), None)

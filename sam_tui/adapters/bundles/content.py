@@ -1,4 +1,4 @@
-"""What a bundle holds, as a table of names and bytes: nothing of it is run, followed or checked out."""
+"""The content of a bundle as names and bytes: none of it is run, followed or checked out."""
 
 import hashlib
 import os
@@ -30,7 +30,7 @@ class BundleFile:
 
 @dataclass(slots=True)
 class BundleContent:
-    """The files of a bundle by name. ``left_out`` says in words what of it is not taken."""
+    """The files of a bundle by name. ``left_out`` names, in words, what was not taken over."""
 
     files: dict[str, BundleFile] = field(default_factory=dict[str, BundleFile])
     left_out: list[str] = field(default_factory=list[str])
@@ -44,7 +44,7 @@ class BundleContent:
         return {name: file.digest for name, file in sorted(self.files.items())}
 
     def admit(self, name: str, size: int) -> None:
-        """Look at a file before it is read. Raises ``ConfigurationError`` for one that is refused."""
+        """Check a file's name and size before it is read. Raises ``ConfigurationError``."""
         _require_name(name)
         folded = unicodedata.normalize("NFC", name).casefold()
         if folded in self._folded:
@@ -105,7 +105,7 @@ def read_folder(folder: str) -> BundleContent:
 
 
 def _walk(root: str) -> Iterator[tuple[str, str]]:
-    """Names and paths of all that is no folder, links to folders among them."""
+    """Names and paths of all files, and of all links, also those to folders."""
 
     def fail(error: OSError) -> None:
         raise ConfigurationError(f"{error.filename} cannot be read: {error.strerror}.")

@@ -1,4 +1,4 @@
-"""A bundle at an address of git: one commit is fetched, its objects are read, nothing is checked out."""
+"""Reads a bundle from a git address: fetches one commit and reads its objects, checks nothing out."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def is_address(source: str) -> bool:
 
 
 def require_address(address: str, ref: str) -> None:
-    """Refuse what git could take for an option, or what starts a program. Raises ``UsageError``."""
+    """Raise ``UsageError`` for a source that git could read as an option, or that starts a program."""
     if not address.isprintable() or " " in address or "::" in address or "@@" in address:
         raise UsageError(f"{ascii(address)[:120]} is not an address of a bundle.")
     userinfo = address.partition("://")[2].partition("/")[0].rpartition("@")[0]
@@ -115,7 +115,7 @@ class _Reader:
         return blobs
 
     def _git(self, *words: str, most: int, stdin: bytes = b"") -> bytes:
-        """What a run of git writes; no file of its may be larger than ``most`` bytes."""
+        """The output of a git command, whose files may have at most ``most`` bytes."""
         options = [part for option in _OPTIONS for part in ("-c", option)]
         git = [self._program, *options, "-C", self._repository, *words]
         with tempfile.TemporaryFile() as output:

@@ -1,4 +1,4 @@
-"""The manifest of a bundle: what it says of itself, and what it names that is not read."""
+"""The manifest of a bundle: its texts about itself, and the files that it names but nothing reads."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def _table(content: BundleContent) -> Mapping[str, object]:
 
 
 def unread_of(content: BundleContent) -> Iterator[str]:
-    """What a manifest names that is not read from there."""
+    """The entries of a manifest that are not read from the place that it names."""
     for key, value in _table(content).items():
         path = _PLACES.get(key, "")
         if key in _ABOUT or _is_usual(key, value, path):
@@ -48,7 +48,7 @@ def unread_of(content: BundleContent) -> Iterator[str]:
 
 
 def _is_usual(key: str, value: object, path: str) -> bool:
-    """Whether a manifest names what is read anyway."""
+    """Whether a manifest names a file that is read anyway."""
     if key == "mcpServers" and isinstance(value, dict):
         return True
     named = cast("list[object]", value) if isinstance(value, list) else [value]

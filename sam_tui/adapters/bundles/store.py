@@ -1,4 +1,4 @@
-"""The bundles that the person trusts: copies in the settings folder, a record of the digests in them."""
+"""The bundles that the person trusts: their copies in the settings folder, and the digests of those."""
 
 import hashlib
 import json
@@ -32,10 +32,11 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Where a bundle comes from, and what was trusted of it.
+    """A bundle's source and its trusted content.
 
-    ``address`` is one of git or an absolute folder, ``ref`` and ``folder`` what of it; ``files`` are
-    digests by name. One that is not ``everywhere`` counts where a trusted folder names its digest.
+    ``address`` is a git address or an absolute folder; ``ref`` and ``folder`` select a part of it.
+    ``files`` are digests by name. A bundle that is not for ``everywhere`` is used only in trusted folders
+    that name its digest.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Bundle:
 class BundleStore:
     """The records and copies of a settings folder.
 
-    ``pinned`` gives the digests that the folder one works in names, and that count for it.
+    ``pinned`` returns the digests that the current folder names, so that their bundles are in use.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class BundleStore:
         self._compared: dict[str, object] = {}
 
     def bundles(self) -> tuple[Bundle, ...]:
-        """All that are trusted. A damaged file trusts none."""
+        """All trusted bundles; none if the file is damaged."""
         return self._read.get(self._path, lambda: tuple(self._records(strict=False)))
 
     def counting(self) -> tuple[BundleFolder, ...]:
@@ -81,7 +82,7 @@ class BundleStore:
         return self._folder(bundle)
 
     def staged(self, content: BundleContent) -> str:
-        """Write a content beside the copies, where nothing of it counts; its folder."""
+        """Write a content beside the copies, where it is not in use yet; returns its folder."""
         os.makedirs(self._copies, mode=0o700, exist_ok=True)
         folder = tempfile.mkdtemp(dir=self._copies, prefix=".new-")
         for name, file in content.files.items():
@@ -93,7 +94,7 @@ class BundleStore:
         return folder
 
     def trust(self, bundle: Bundle, staged: str) -> None:
-        """Have a staged content count from now on, in place of what has its name."""
+        """Use a staged content from now on, in place of a bundle with its name."""
         final = self._place(bundle.digest)
         with exclusive(self._path):
             records = self._records(strict=True)
@@ -106,7 +107,7 @@ class BundleStore:
             self._drop_unused(replaced)
 
     def remove(self, name: str) -> None:
-        """Trust a bundle no longer, and delete its copy. Raises ``UsageError`` for an unknown name."""
+        """End the trust in a bundle, and delete its copy. Raises ``UsageError`` for an unknown name."""
         with exclusive(self._path):
             records = self._records(strict=True)
             removed = [bundle for bundle in records if bundle.name == name]
@@ -132,7 +133,7 @@ class BundleStore:
         return BundleFolder(bundle.name, folder, vouches, partial(self._intact, bundle, folder))
 
     def _intact(self, bundle: Bundle, folder: str) -> bool:
-        """Compare a copy with its record; again only where the disk says that something changed."""
+        """Whether a copy equals its record; compared again only when the file system shows a change."""
         signature = _signature(folder)
         if self._compared.get(folder) != (bundle, signature):
             try:
@@ -172,13 +173,13 @@ class BundleStore:
 
 
 def _stands_for(bundle: Bundle, other: Bundle) -> bool:
-    """Whether ``bundle`` replaces ``other``: of the same digest, or both for all folders under one name."""
+    """Whether ``bundle`` replaces ``other``: one digest, or both for all folders under one name."""
     same = other.name == bundle.name
     return other.digest == bundle.digest or (same and other.everywhere and bundle.everywhere)
 
 
 def _bundle(entry: Any) -> Bundle:
-    """A record. Raises ``ValueError`` or ``TypeError`` for one that is none."""
+    """The record of a JSON entry. Raises ``ValueError`` or ``TypeError`` for an invalid one."""
     bundle = Bundle(**entry)
     if not NAME.fullmatch(bundle.name) or digest_of(bundle.files) != bundle.digest:
         raise ValueError("a record does not match the files")
@@ -248,7 +249,7 @@ def discard(folder: str) -> None:
 
 
 def _signature(folder: str) -> object:
-    """What changes with anything in a folder."""
+    """A value that differs once anything in a folder has changed."""
     entries: list[tuple[str, int, int, int, int]] = []
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files, "."):

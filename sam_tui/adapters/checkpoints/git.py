@@ -1,7 +1,7 @@
-"""git's plumbing over an object folder of its own: no repository, settings, hooks or filters but these.
+"""git's plumbing over an object folder of ours: no other repository, settings, hooks or filters count.
 
-The workspace is hostile: git is told where its folder is, so that it looks for none; the attributes of
-this store come before those of the workspace; and its configuration is written here, in whole.
+The workspace is hostile: git gets the path of its folder, so that it searches for none; the attributes of
+this store precede those of the workspace; and its whole configuration is written here.
 """
 
 import errno
@@ -51,7 +51,7 @@ _ATTRIBUTES = "* -text !eol -ident -filter !working-tree-encoding -diff -merge\n
 
 
 class GitFailed(CheckpointError):
-    """git ended with an error, as for a file that went away while it was read."""
+    """git ended with an error, for example because a file vanished while it was read."""
 
 
 class GitTooSlow(CheckpointError):
@@ -76,7 +76,7 @@ def _within(path: str, folders: Collection[str]) -> bool:
 
 
 def drop_abandoned(stores: Path, abandoned: Callable[[str, float], bool]) -> tuple[str, ...]:
-    """Remove stores that nobody holds, judged by workspace and time of last use; the workspaces."""
+    """Remove stores that no process uses and that ``abandoned`` selects; returns their workspaces."""
     removed: list[str] = []
     for folder in stores.iterdir():
         with suppress(OSError):
@@ -124,7 +124,7 @@ class GitStore:
         self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX)
-            # Whoever left them was killed: the lock above is held by all who write here.
+            # Their owner was killed: every process that writes here holds the lock above.
             for left in (self.folder / "index.lock", *self.folder.glob("*.new")):
                 left.unlink(missing_ok=True)
             self._prepare()
@@ -151,9 +151,9 @@ class GitStore:
         seconds: float = SECONDS,
         when_slow: Callable[[], None] = lambda: None,
     ) -> bytes:
-        """What git answers. Raises ``CheckpointError`` where it fails or takes too long.
+        """git's output. Raises ``CheckpointError`` if it fails or takes too long.
 
-        ``when_slow`` is called once, while git goes on after a second; what it raises ends git.
+        ``when_slow`` is called once, if git is still running after a second; its exception ends git.
         """
         try:
             with tempfile.TemporaryFile(dir=self.folder) as source:
@@ -190,7 +190,7 @@ class GitStore:
         return output
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write a file of the store, under its lock: it is there whole, or as it was."""
+        """Replace a file of the store, under its lock, in one step."""
         new = self.folder / f"{os.getpid()}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
@@ -198,7 +198,7 @@ class GitStore:
         os.replace(new, self.folder / name)
 
     def keep(self, name: str, data: bytes) -> None:
-        """Write a file of the store where it is not that already."""
+        """Write a file of the store, unless it has this content already."""
         path = self.folder / name
         if not path.exists() or path.read_bytes() != data:
             self.replace(name, data)
@@ -221,7 +221,7 @@ class GitStore:
         return content
 
     def write(self, kind: str, content: bytes) -> str:
-        """Store an object whole or not at all; its name."""
+        """Store an object in one step; returns its name."""
         data = b"%s %d\0" % (kind.encode(), len(content)) + content
         name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
         path = self._object(name)

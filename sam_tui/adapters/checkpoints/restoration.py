@@ -1,6 +1,6 @@
-"""Two trees of a workspace side by side, and files put back as one of them has them.
+"""Compares two trees of a workspace, and restores files as one of them has them.
 
-They are put back through the writers that follow no link and leave no folder.
+Files are written through functions that follow no link and leave no folder.
 """
 
 import difflib
@@ -28,7 +28,7 @@ _LARGEST = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a tree says of a file: its kind and permission to run, and its object."""
+    """A file's entry in a tree: its kind, its executable bit, and its object."""
 
     mode: str
     object: str
@@ -62,7 +62,7 @@ def differences(store: GitStore, before: str, after: str) -> dict[str, Differenc
 
 
 def changed_paths(store: GitStore, pairs: Sequence[tuple[str, str]]) -> list[set[str]]:
-    """The files that differ, for each of many pairs of trees: one program looks at all of them."""
+    """The files that differ, for each of many pairs of trees, by one run of git."""
     if not pairs:
         return []
     heads = [f"{before} {after}\n".encode() for before, after in pairs]
@@ -80,7 +80,7 @@ def changed_paths(store: GitStore, pairs: Sequence[tuple[str, str]]) -> list[set
 
 
 def files_of_tree(store: GitStore, tree: str) -> dict[str, StoredFile]:
-    """All files of a tree. Raises ``CheckpointError`` where they are too much to be held."""
+    """All files of a tree. Raises ``CheckpointError`` if they are too large together."""
     files: dict[str, StoredFile] = {}
     left = _TOGETHER_BYTES
     for line in store.run("ls-tree", "-r", "-l", "-z", tree).split(b"\0"):
@@ -151,7 +151,7 @@ class Restoration:
 
         Raises ``CheckpointError`` with the names.
         """
-        # What gives its name to something of another kind goes first.
+        # First remove files whose name something of another kind will get.
         drops = [path for path, (now, then) in changes.items() if now and _other_kind(now, then)]
         puts = [path for path, (_, then) in changes.items() if then]
         failed = self._apply(drops, {path: (changes[path][0], None) for path in drops})
@@ -167,7 +167,7 @@ class Restoration:
             )
 
     def run_part(self, changes: Mapping[str, Difference], hunk: int) -> None:
-        """Make one hunk of the difference of one file as it was, the rest stays.
+        """Restore one hunk of the difference of one file; the rest stays.
 
         A file that only one of the trees has is one hunk. Raises ``CheckpointError``.
         """
@@ -224,14 +224,14 @@ class Restoration:
         return Put(where, data, current, mode=mode, executable=then.executable)
 
     def _current(self, where: Location, now: Entry) -> Snapshot:
-        """The file as it is, if it is still what was looked at. Raises ``ToolError``."""
+        """The file, if it is unchanged since the comparison. Raises ``ToolError``."""
         current = current_of(self._files, where, now)
         if blob_name(current.data) != now.object:
             raise ToolError(f"{where.argument!a} was changed in the meantime by something else")
         return current
 
     def _remove_empty(self, paths: Sequence[str]) -> None:
-        """Folders in which nothing is left."""
+        """Remove folders that have become empty."""
         above: set[str] = set()
         for path in paths:
             while path := os.path.dirname(path):

@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLimits:
-    """How long and how much is kept. ``most_bytes`` are those of all objects of one workspace."""
+    """The limits of age and size. ``most_bytes`` is for all objects of one workspace."""
 
     days: int = 14
     most_bytes: int = 1_000_000_000
@@ -76,7 +76,7 @@ class CheckpointLimits:
 
 
 class GitCheckpoints:
-    """Nothing is made on disk before the first snapshot."""
+    """The ``CheckpointStore``. The first snapshot makes its folder."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class GitCheckpoints:
         return await self._work(partial(self._before, call))
 
     def after(self, checkpoint: int) -> None:
-        """The call ended: look at the files once more, in the background."""
+        """The call ended: make another snapshot, in the background."""
         self._thread.submit(self._after, checkpoint)
 
     async def checkpoints(self) -> Sequence[Checkpoint]:
@@ -129,7 +129,7 @@ class GitCheckpoints:
         return await self._work(partial(self._span, calls, conversations))
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:
-        """Drop what is too old or too much, or all of it, and what belongs to folders that are gone."""
+        """Drop checkpoints that are too old or too large, or all, and those of folders that are gone."""
         return await self._work(partial(self._prune_now, everything=everything))
 
     # ---- on the thread
@@ -185,7 +185,7 @@ class GitCheckpoints:
                     timeline.add(start.checkpoint.made_by, snapshot, time.time(), of=number)
                 self._prune_if_due(store, timeline)
         except (CheckpointError, OSError) as error:
-            # The snapshot before the call holds; what came after counts as the call's own.
+            # The snapshot before the call is valid; later changes count as the call's own.
             logger.warning("No snapshot after a call: %s", error)
 
     def _list(self) -> list[Checkpoint]:
@@ -326,7 +326,7 @@ class GitCheckpoints:
 def _authors(
     store: GitStore, moments: Sequence[Moment], now: str, conversations: Collection[ConversationId]
 ) -> tuple[set[str], set[str]]:
-    """The files that calls of the conversations changed since, and those that something else did."""
+    """The files that calls of the conversations changed since, and those that others changed."""
     by_calls: set[str] = set()
     foreign: set[str] = set()
     pieces = intervals(moments, now, conversations)
@@ -340,7 +340,7 @@ def _authors(
 
 
 def _omits(then: Checkpoint, path: str) -> bool:
-    """Whether a file may have been there and in no snapshot: then going back is no reason to delete it."""
+    """Whether a file may have existed outside of the snapshot, so that a restore must not delete it."""
     names = [words.rpartition(": ")[0] for words in then.omitted]
     name = printable(path)
     return any(name == n or (n.endswith("/") and name.startswith(n)) for n in names)
@@ -372,7 +372,7 @@ def _size(folder: Path) -> int:
 def _beyond(
     moments: Sequence[Moment], conversations: Collection[ConversationId]
 ) -> tuple[str, ...]:
-    """What calls of the conversations did that no file shows, each once."""
+    """The effects of the conversations' calls that no file shows, each once."""
     makers = (moment.checkpoint.made_by for moment in moments if moment.of is None)
     words = (maker.beyond for maker in makers if maker.conversation in conversations)
     return tuple(dict.fromkeys(chain.from_iterable(words)))

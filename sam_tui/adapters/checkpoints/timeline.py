@@ -26,7 +26,7 @@ _MOST_NAMES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A snapshot and its place in the order. ``of`` is the number of the snapshot before its call."""
+    """A snapshot and its number. ``of`` is the number of the snapshot before its call."""
 
     number: int
     checkpoint: Checkpoint
@@ -72,7 +72,7 @@ class Timeline:
         return self._read.setdefault(number, Moment(number, checkpoint, modes, of))
 
     def _last(self) -> int:
-        """The highest number of those that are gone: no number comes twice."""
+        """The highest number of removed snapshots: no number is used twice."""
         with suppress(FileNotFoundError, ValueError):
             return int((self._store.folder / "last").read_bytes())
         return 0
@@ -89,8 +89,8 @@ class Timeline:
     def prune(self) -> None:
         """Remove the objects that no snapshot needs. Raises ``CheckpointError`` or ``OSError``.
 
-        git is told which snapshots there are: a folder of references that it cannot open, as where
-        memory or descriptors run out, counts as empty for it, and it would remove every object.
+        git gets the list of snapshots: it takes a folder of references for empty if it cannot open it,
+        because memory or descriptors run out, and would remove every object.
         """
         commits = [commit for number in self.numbers() if (commit := self._commit(number))]
         if len(commits) > _MOST_NAMES:
@@ -112,7 +112,7 @@ class Timeline:
         return (self._refs / str(number)).read_text("ascii").strip()
 
     def moments(self, start: int = 0) -> list[Moment]:
-        """All from a number on, in order; one that is damaged is left out."""
+        """All snapshots from a number on, in order, without damaged ones."""
         return list(self._moments(start))
 
     def _moments(self, start: int) -> Iterator[Moment]:

@@ -1,7 +1,7 @@
-"""From the workspace to a git tree: only what changed since the last look is read.
+"""From the workspace to a git tree: reads only files that changed since the last snapshot.
 
-git compares names, sizes and dates with its index and says what is new, changed or gone; what of it is
-taken is decided here. Ignored files are taken, too, unless a whole ignored folder is large.
+git compares names, sizes and dates with its index and reports new, changed and removed files; this module
+decides which of them to store. Ignored files are stored, too, unless a whole ignored folder is large.
 """
 
 import json
@@ -42,7 +42,7 @@ _USUAL = (0o644, 0o664, 0o755, 0o775)
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """What is kept of a workspace. Sizes in bytes; ``ignored`` hold for one ignored folder."""
+    """The limits of what is stored of a workspace, in bytes; ``ignored`` is for one ignored folder."""
 
     file: int = 50_000_000
     files: int = 100_000
@@ -60,7 +60,7 @@ class WorkspaceTree:
 
 
 class _TooMany(CheckpointError):
-    """There is more than is ever kept."""
+    """There are more files than can be stored."""
 
     def __init__(self, limit: int, *, ignoring: bool = False) -> None:
         self.ignoring = ignoring
@@ -103,10 +103,10 @@ class WorkspaceFiles:
         """Why nothing can be kept of this folder, and until when that counts."""
 
     def snapshot(self, *, anew: bool = False) -> WorkspaceTree:
-        """The files as they are now. Raises ``CheckpointError``.
+        """A snapshot of the present files. Raises ``CheckpointError``.
 
-        Where it takes long to see that nothing can be kept, that holds for a while, unless it is to
-        be looked at ``anew``, as where a person asks.
+        After one that found too many files, or took too long, later calls raise at once for a while,
+        unless ``anew`` is set, as when a person asks.
         """
         if not anew and self._refusal is not None and expiry_seconds() < self._refusal[0]:
             raise self._refusal[1]
@@ -156,16 +156,16 @@ class WorkspaceFiles:
         return WorkspaceTree(self._last[0], dict(self._modes), omitted)
 
     def _looked(self) -> list[bytes]:
-        """What git says is new, changed or gone.
+        """The paths that git reports as new, changed or removed.
 
-        git names nothing before it has read all folders. Where that takes long, files are counted here, up
+        git reports none before it has read all folders. Where that takes long, files are counted here, up
         to the limit.
         """
         names = self._store.run(*_LOOK, str(self._excluded), when_slow=self._count).split(b"\0")
         return [path for path in dict.fromkeys(names) if path]
 
     def _count(self) -> None:
-        """Raise ``_TooMany`` where more names lie there than git knows and are ever kept."""
+        """Raise ``_TooMany`` if there are more names than git knows and can ever be stored."""
         known = 0
         with suppress(OSError), open(self._store.folder / "index", "rb") as index:
             known = int.from_bytes(index.read(12)[8:])
@@ -185,10 +185,10 @@ class WorkspaceFiles:
         return status.st_ino, status.st_mtime_ns
 
     def _settle(self, began: float) -> None:
-        """Date the index at the look that found nothing.
+        """Date the index at the scan that found no change.
 
-        git reads every file anew whose date is not before that of the index. A second is taken off,
-        for the dates of files come from a clock that is a little late.
+        git reads every file again whose date is not before that of the index. A second is subtracted,
+        because the clock for dates of files is a little late.
         """
         index = self._store.folder / "index"
         if self._last is not None and self._index() == self._last[1]:
@@ -197,7 +197,7 @@ class WorkspaceFiles:
             self._last = self._last[0], self._index()
 
     def _take(self, paths: Sequence[bytes]) -> None:
-        """Bring the index up to date with what git named."""
+        """Update the index for the paths that git reported."""
         nested = [path for path in paths if path.endswith(b"/")]
         named = [path for path in paths if not path.endswith(b"/")]
         for folder in nested:  # a repository of its own: git would keep no more than its name
@@ -216,9 +216,9 @@ class WorkspaceFiles:
         self._store_modes()
 
     def _verify(self, paths: Collection[bytes]) -> None:
-        """Forget what git did not read below the workspace.
+        """Remove entries from the index whose content git did not read below the workspace.
 
-        It opens a file by its path, and follows a link that takes the place of a folder or file just then.
+        git opens a file by its path, and would follow a link that has just replaced a folder or file.
         """
         named = tuple(map(os.fsdecode, paths)) if len(paths) <= _FEW else ()
         listed = self._store.run("ls-files", "-s", "-z", "--", *named).split(b"\0")
@@ -287,7 +287,7 @@ class WorkspaceFiles:
             self._modes.pop(path, None)
 
     def _refused(self, path: bytes, status: os.stat_result) -> str:
-        """Why a file is not kept; empty where it is."""
+        """Why a file is not stored; empty if it is."""
         if stat.S_ISLNK(status.st_mode):
             return ""
         if not stat.S_ISREG(status.st_mode):
@@ -299,7 +299,7 @@ class WorkspaceFiles:
         return ""
 
     def _omits_more(self) -> bool:
-        """Whether there are ignored folders to leave out that are found soon."""
+        """Leave out further large ignored folders, if they are found soon; whether there were any."""
         try:
             return bool(self._omit_large_folders(seconds=_SECONDS_FOR_IGNORED))
         except CheckpointError:
@@ -316,7 +316,7 @@ class WorkspaceFiles:
         return large
 
     def _is_large(self, folder: bytes) -> bool:
-        """Whether more lies in an ignored folder than is kept of one."""
+        """Whether an ignored folder has more than the limit for one."""
         size = 0
         for files, entry in enumerate(_files_below(os.path.join(self._root, folder)), 1):
             with suppress(OSError):
@@ -326,7 +326,7 @@ class WorkspaceFiles:
         return False
 
     def _reconsider(self) -> None:
-        """Name to git what it need not look at. A file may be small enough by now."""
+        """Write the list of paths that git skips, without files that are small enough by now."""
         for path in [p for p in self._omitted if not p.endswith(b"/")]:
             try:
                 status = os.lstat(os.path.join(self._root, path))

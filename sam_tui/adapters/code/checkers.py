@@ -18,7 +18,7 @@ _filters = threading.Lock()
 
 
 def inspected(path: str, data: bytes) -> list[Diagnostic] | None:
-    """What is wrong with the syntax of a file; None where nothing here can tell."""
+    """The syntax errors of a file; None if there is no check for it here."""
     if len(data) > _MOST_BYTES:
         return None
     name = path.rpartition("/")[2]
@@ -33,7 +33,7 @@ def inspected(path: str, data: bytes) -> list[Diagnostic] | None:
 
 def _python(path: str, data: bytes) -> list[Diagnostic]:
     try:
-        # Compiled, never run. Warnings are the business of linters.
+        # Compiled, never run. Warnings are left to linters.
         with _filters, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             compile(data, path, "exec", dont_inherit=True)
@@ -66,7 +66,7 @@ def _toml(path: str, data: bytes) -> list[Diagnostic]:
 
 
 def _stated(text: str) -> tuple[int, int]:
-    """The place that tomllib puts at the end of its messages."""
+    """The line and column that tomllib puts at the end of its messages."""
     words = text.rstrip(")").replace(",", "").split()
     if "line" in words and "column" in words:
         line, column = words[words.index("line") + 1], words[words.index("column") + 1]

@@ -1,4 +1,4 @@
-"""The tables of one index: files, their passages, and vectors; every change of a file is one piece."""
+"""The tables of one index: files, their passages, and vectors; a change of a file replaces all its rows."""
 
 import os
 import sqlite3
@@ -15,7 +15,8 @@ from sam_tui.adapters.code.tokens import indexed, match_expression
 from sam_tui.core.ports.code import FileFilter, IndexedFile
 
 _VERSION = 1
-# Contentless: the words are stored once, as the index; what a passage said is kept compressed and
+# Contentless: the index holds the words only once. The passage's text is stored compressed, and
+# tells FTS5 which words to remove again.
 # tells FTS5 which words to take out again.
 _SCHEMA = """
 CREATE TABLE files (
@@ -49,7 +50,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class PassageHit:
-    """A passage that fits, not read yet. ``score``: the higher the better."""
+    """A matching passage without its text. ``score``: the higher the better."""
 
     chunk: int
     path: str
@@ -67,7 +68,7 @@ class IndexFile:
         self._known_version = -1
 
     def forget(self) -> None:
-        """Begin with nothing."""
+        """Delete everything."""
         self._known = None
         self._database.forget()
 
@@ -77,9 +78,9 @@ class IndexFile:
         self._database.close()
 
     def reconcile(self, seen: Mapping[str, FileState], *, whole: bool = True) -> int:
-        """Take over what a scan found; returns how many files vanished.
+        """Store the files of a scan; returns how many files vanished.
 
-        A scan that is not ``whole`` tells of no file that it is gone.
+        After a scan that is not ``whole`` no file counts as vanished.
         """
         stored = self._files()
         removed = [stored[path][0] for path in stored.keys() - seen.keys()] if whole else []
@@ -107,7 +108,7 @@ class IndexFile:
         return len(removed)
 
     def stale(self) -> list[tuple[int, str, FileState]]:
-        """Files whose text is not in the index as they are now: id, path, what the scan found."""
+        """Files whose indexed text is out of date: id, path, and state at the scan."""
         rows = self._database.query(
             "SELECT id, path, size, mtime FROM files"
             " WHERE read_size <> size OR read_mtime <> mtime ORDER BY id"
@@ -117,7 +118,7 @@ class IndexFile:
     def replace(
         self, files: Iterable[tuple[int, str, FileState, Sequence[SourceChunk]]], *, settled: int
     ) -> None:
-        """Put in the passages of files. One changed after ``settled`` is read again next time."""
+        """Replace the passages of files. A file changed after ``settled`` is read again next time."""
         with self._database.transaction() as connection:
             for file, path, state, chunks in files:
                 row = connection.execute(
@@ -218,7 +219,7 @@ class IndexFile:
         return [IndexedFile(os.fsdecode(p), size, mtime / 1e9) for p, size, mtime in rows], total
 
     def _files(self) -> dict[str, tuple[int, int, int]]:
-        """Id, size and date of every file, read again only when somebody else changed them."""
+        """Id, size and date of every file, read again only when another process changed them."""
         ((version,),) = self._database.query("PRAGMA data_version")
         if self._known is None or self._known_version != version:
             rows = self._database.query("SELECT id, path, size, mtime FROM files")
@@ -234,7 +235,7 @@ class IndexFile:
 
 
 def _name(path: str) -> tuple[str, str]:
-    """The last part of a path for finding, and its extension; both folded."""
+    """The last part of a path for searches, and its extension; both case-folded."""
     name = os.fsencode(path.rpartition("/")[2]).decode("utf-8", "replace").casefold()
     return name, name.rpartition(".")[2] if "." in name.lstrip(".") else ""
 
@@ -264,7 +265,7 @@ def _fill(
 
 
 def _clear(connection: sqlite3.Connection, file: int) -> None:
-    """Take a file's passages out, word by word as they went in."""
+    """Remove a file's passages from the index, with the words that were added."""
     rows = connection.execute(
         "SELECT c.id, f.path, c.symbols, c.text FROM chunks c JOIN files f ON f.id = c.file"
         " WHERE c.file = ?",

@@ -1,4 +1,4 @@
-"""One SQLite file of this adapter: made on first use, private, safe beside other processes."""
+"""A SQLite file of this adapter: made at the first use, private, safe with several processes."""
 
 import os
 import sqlite3
@@ -17,9 +17,9 @@ Row = tuple[Any, ...]
 
 
 class SqliteFile:
-    """A database with one schema. For use from any thread, by one at a time.
+    """A database with one schema. Any thread may use it, one at a time.
 
-    ``disposable`` ones hold nothing that cannot be made again: an unusable one is begun anew.
+    A ``disposable`` one holds only data that can be made again: if unusable, it is replaced by a new one.
     """
 
     def __init__(self, path: Path, schema: str, *, version: int, disposable: bool = False) -> None:
@@ -42,7 +42,7 @@ class SqliteFile:
             yield connection
 
     def forget(self) -> None:
-        """Begin anew with an empty file; another process keeps the old one until it ends."""
+        """Replace the file by an empty one; another process keeps the old one until it ends."""
         with self._explained(), self._lock:
             self.close()
             for ending in ("", "-wal", "-shm"):

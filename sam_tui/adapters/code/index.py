@@ -95,7 +95,7 @@ class SqliteCodeIndex:
         self._updating: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def scan(self, where: Location, *, fresh: bool = False) -> IndexState:
-        """Bring names, sizes and dates up to date; ``fresh`` forgets everything first."""
+        """Update names, sizes and dates; ``fresh`` deletes everything first."""
         return (await self._scanned(where, fresh=fresh))[0]
 
     async def _scanned(self, where: Location, *, fresh: bool) -> tuple[IndexState, list[_Stale]]:

@@ -52,7 +52,7 @@ class SqliteJournal:
         operation: str,
         steps: Sequence[EditStep],
     ) -> int | None:
-        """Keep what an edit is about to replace; None when it could not be undone."""
+        """Store what an edit is about to replace; None if the edit could not be undone."""
         if not all(_undoable(step) for step in steps):
             return None
         rows = [_row(step) for step in steps]
@@ -73,7 +73,7 @@ class SqliteJournal:
         return entry
 
     def discard(self, entry: int) -> None:
-        """The edit was not made after all."""
+        """Delete an entry, because its edit was not made."""
         with self._database.transaction() as connection:
             _forget(connection, entry)
 
@@ -89,7 +89,7 @@ class SqliteJournal:
         ]
 
     def undo(self, conversation: ConversationId, entry: int) -> JournalEntry:
-        """Restore what the edit replaced, all of it or nothing, and forget the entry."""
+        """Restore what an edit replaced, all of it or nothing, and delete the entry."""
         entry_found = next((e for e in self.entries(conversation) if e.id == entry), None)
         if entry_found is None:
             raise ToolError(
@@ -110,7 +110,7 @@ class SqliteJournal:
         self._database.close()
 
     def _inverse(self, row: Sequence[Any]) -> EditStep:
-        """The step that takes a kept one back. Raises ``ToolError`` when its file went on changing."""
+        """The step that undoes a stored one. Raises ``ToolError`` if its file has changed since."""
         kind, real, root, target, target_root, before, mode, after = row
         where = _location(real, root)
         content = zlib.decompress(before) if before is not None else b""
@@ -188,7 +188,7 @@ def _kept(before: Snapshot | None) -> tuple[bytes | None, int | None]:
 
 
 def _stored(where: Location) -> tuple[bytes, bytes | None]:
-    """As bytes: names need not be UTF-8."""
+    """A location as bytes, because names need not be UTF-8."""
     root = where.root.encode("utf-8", "surrogateescape") if where.root is not None else None
     return where.real.encode("utf-8", "surrogateescape"), root
 

@@ -1,4 +1,4 @@
-"""Which checkers a workspace calls for, by its project files, and where their programs are."""
+"""The checkers of a workspace, by its project files, and the paths of their programs."""
 
 import fnmatch
 import os
@@ -116,7 +116,7 @@ KINDS: tuple[Kind, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class CheckTask:
-    """A checker called for in a folder. ``files`` are absolute; none for all."""
+    """A checker to run in a folder. ``files`` are absolute; none for all."""
 
     kind: Kind
     folder: str
@@ -125,7 +125,7 @@ class CheckTask:
 
 
 def tasks(root: str, files: Sequence[str]) -> list[CheckTask]:
-    """What the project files of a workspace call for, or those above the given files."""
+    """The checkers for a workspace's project files, or for those above the given files."""
     if files:
         return list(_for_files(root, files))
     tasks: list[CheckTask] = []

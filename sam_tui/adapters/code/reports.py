@@ -1,4 +1,4 @@
-"""What checkers print, as diagnostics."""
+"""Converts the output of checkers to diagnostics."""
 
 import json
 import os
@@ -167,7 +167,7 @@ def _absolute(check: Check, path: str) -> str:
 
 
 def _json(output: str, opening: str) -> Any:
-    """The first JSON value of a kind that begins a line: warnings may stand before and after it."""
+    """The first JSON value of a kind that begins a line; warnings may come before and after it."""
     for match in re.finditer(rf"^{re.escape(opening)}", output, re.MULTILINE):
         try:
             value, _ = json.JSONDecoder().raw_decode(output, match.start())

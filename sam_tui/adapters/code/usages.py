@@ -1,4 +1,4 @@
-"""The ``Symbols`` port: what a name is at each place where it stands, by the syntax around it."""
+"""The ``Symbols`` port: what a name is at each place where it occurs, by the syntax around it."""
 
 import importlib
 import re
@@ -138,13 +138,13 @@ _PATTERNS = frozenset((
 
 
 class TreeSitterSymbols:
-    """Reads files with the grammars that are installed; what has none is searched as text."""
+    """Parses files with the installed grammars; a file without one is searched as text."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
     def usages(self, path: str, data: bytes, name: str) -> Sequence[SymbolUsage]:
-        """Where a name stands outside strings and comments, in order; all ``text`` without grammar."""
+        """The places of a name outside strings and comments, in order; ``text`` without a grammar."""
         spans = list(_places(data, name))
         language = language_of(path, data) if len(data) <= _MOST_BYTES else ""
         reader = parser(language) if language else None
@@ -180,7 +180,7 @@ class _Lines:
 
 
 def _places(data: bytes, name: str) -> Iterator[tuple[int, int]]:
-    """Where a name stands as a whole word."""
+    """The places of a name as a whole word."""
     word = re.escape(name.encode("utf-8", "surrogateescape"))
     # Bytes above ASCII belong to letters of longer words.
     pattern = re.compile(rb"(?<![\w$\x80-\xff])" + word + rb"(?![\w$\x80-\xff])")
@@ -245,7 +245,7 @@ def _field(parent: "Node", node: "Node") -> str | None:
 
 
 def _declared(declarator: "Node") -> UsageKind:
-    """What a C declarator belongs to: a body makes a definition."""
+    """The kind of a C declarator: with a body a definition, else a declaration."""
     above: Node | None = declarator
     function = False
     while above is not None and above.type in _DECLARATORS:
@@ -263,7 +263,7 @@ def _declared(declarator: "Node") -> UsageKind:
 
 
 def _is_called(node: "Node") -> bool:
-    """Whether it names what a call calls, also as the last part of ``a.b.name()``."""
+    """Whether a node is the name of a called function, also as the last part of ``a.b.name()``."""
     below = node
     above = node.parent
     while above is not None and above.type in _MEMBERS:

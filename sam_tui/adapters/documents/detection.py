@@ -1,4 +1,4 @@
-"""What a document is: by its bytes first, because names and content types lie."""
+"""Detects the format of a document: by its bytes first, because names and content types lie."""
 
 import re
 import zipfile

@@ -1,4 +1,4 @@
-"""How large a document may be, and how a broken one is told: both hold for every format."""
+"""The limits of a document's size, and the errors for a broken one, for every format."""
 
 import csv
 import struct

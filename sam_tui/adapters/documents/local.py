@@ -17,7 +17,7 @@ _AT_ONCE = 2
 
 
 class LocalDocuments:
-    """Documents by libraries of this process. Two at a time: the work is the processor's."""
+    """Documents read and written by libraries in this process, two at a time, as they need the CPU."""
 
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(_AT_ONCE)

@@ -25,7 +25,7 @@ class LocalConversationFiles:
         self._redact = redact
 
     def write(self, document: ConversationDocument, form: ExportForm) -> str:
-        """A conversation as one text, secrets masked, and what looks like one where it was printed."""
+        """A conversation as one text, with secrets masked, and values that look like one as well."""
 
         def redact(text: str) -> str:
             return without_printed_passwords(self._redact(text))
@@ -33,7 +33,7 @@ class LocalConversationFiles:
         return _WRITERS[form](masked(document, redact))
 
     def read(self, data: bytes) -> ConversationDocument:
-        """What a file holds that this program, Claude Code or Codex wrote. Raises ``UsageError``."""
+        """The document in a file by this program, Claude Code or Codex. Raises ``UsageError``."""
         text = data.decode("utf-8-sig", "replace")
         document = read_json(text) or read_foreign(text)
         imported = None if document is None else adopted(document, self._redact)

@@ -90,7 +90,7 @@ def _claude(lines: Sequence[Line]) -> list[DatedMessage]:
 
 
 def _branch(lines: Sequence[Line]) -> list[Line]:
-    """The lines that lead to the last one, side branches and subagents left out."""
+    """The lines that lead to the last one, without side branches and subagents."""
     main = [line for line in lines if not line.get("isSidechain")]
     named = [line for line in main if line.get("uuid")]
     by_id = {_text(line.get("uuid")): line for line in named}
@@ -181,7 +181,7 @@ def _codex_message(item: Line, thought: str) -> UserMessage | AssistantMessage |
 
 
 def _add_answer(entries: list[DatedMessage], entry: DatedMessage, *, joins: bool) -> None:
-    """Text and calls that no result stands between are one answer."""
+    """Add to the last answer; text and calls without a result in between are one answer."""
     before = entries[-1].message if entries else None
     answer = entry.message
     assert isinstance(answer, AssistantMessage)

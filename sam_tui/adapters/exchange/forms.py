@@ -250,9 +250,9 @@ def write_json(document: ConversationDocument) -> str:
 
 
 def read_json(text: str) -> ConversationDocument | None:
-    """The document of a file of ours; None where the text is none.
+    """The document of a file of ours; None for any other text.
 
-    Of one that is cut off or damaged it is what is whole, and ``skipped`` says that something is not.
+    A damaged or cut file yields its undamaged part, and ``skipped`` says that some is missing.
     """
     if FORMAT not in text[:200]:
         return None
@@ -287,9 +287,9 @@ def _whole_parts(text: str) -> tuple[_File, int]:
 def _items(
     text: str, start: int, name: str, kind: TypeAdapter[_Item]
 ) -> tuple[list[_Item], int, int]:
-    """The whole items of a list behind ``start``, how many are not, and where it ended.
+    """The undamaged items of a list behind ``start``, the number of others, and where it ended.
 
-    Where the text is no JSON any more all ends.
+    The list ends where the text is no JSON any more.
     """
     begin = re.compile(rf'[{{,]\s*"{name}"\s*:\s*\[').search(text, start)
     items: list[_Item] = []

@@ -1,4 +1,4 @@
-"""Documents without secrets, and documents from outside without anything that could pass for ours."""
+"""Documents without secrets, and documents from outside that cannot pass for our own."""
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
@@ -109,7 +109,7 @@ def adopted(document: ConversationDocument, redact: Callable[[str], str]) -> Con
 
 
 def _new_id(old: CallId, ids: dict[CallId, CallId]) -> CallId:
-    """Ids of a file are not believed to be of one conversation alone. One that comes again is new."""
+    """A new id for one that comes again: a file may mix the ids of several conversations."""
     ids[old] = CallId(mint("call"))
     return ids[old]
 

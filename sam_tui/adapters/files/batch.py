@@ -1,7 +1,7 @@
-"""Several changes as one: made in order, and taken back in reverse when one of them fails.
+"""Several changes as one: made in order, and undone in reverse if one of them fails.
 
-What a step replaces or deletes is set aside under another name in its own folder until all is done,
-so taking back needs no space and cannot lose a byte.
+A replaced or deleted file gets another name in its folder until all is done, so that undoing needs no
+space and cannot lose a byte.
 """
 
 import os
@@ -25,7 +25,7 @@ _Rename = Callable[[Location, Location], None]
 
 
 class Batch:
-    """The steps of one edit on their way. ``rename`` moves a file or folder."""
+    """The steps of one edit while they are made. ``rename`` moves a file or folder."""
 
     def __init__(self, rename: _Rename, *, alone: bool) -> None:
         self._rename = rename
@@ -99,7 +99,7 @@ class Batch:
                 rename_over(temporary, entry)
 
     def _make_room(self, entry: OpenedEntry) -> None:
-        """Set a folder aside where the steps before took all files of it away."""
+        """Rename a folder away from which earlier steps have removed all files."""
         try:
             if not stat.S_ISDIR(entry.stat().st_mode):
                 return
@@ -136,7 +136,7 @@ class Batch:
             self._back.append(lambda: self._restore(aside, entry))
 
     def _keep(self, entry: OpenedEntry) -> None:
-        """Give what is about to be replaced a second name. A hard link leaves no gap in between."""
+        """Give a file that will be replaced a second name; with a hard link it always has the first."""
         if self._alone:
             return
         aside = _beside(entry)
@@ -169,13 +169,13 @@ class Batch:
 
 
 def _remove_folder(where: Location) -> None:
-    """Take a folder away that was made; one that something else lies in stays."""
+    """Remove a folder that this batch made, unless it is no longer empty."""
     with suppress(OSError, ToolError), entry_of(where) as entry:
         os.rmdir(entry.name, dir_fd=entry.folder)
 
 
 def _prune(steps: Sequence[EditStep]) -> None:
-    """Take folders away that nothing is in any more, up to the allowed one, where that is wanted."""
+    """Remove folders that have become empty, up to the allowed one, for steps that ask for it."""
     for step in steps:
         if isinstance(step, Put) or not step.prune:
             continue

@@ -1,8 +1,8 @@
-"""Files as an editor has them open: what is typed there and not saved is read, and never written over.
+"""Files that an editor has open: unsaved text there is read, and never overwritten.
 
-Edits are written on disk, or, where the person chose that, by the editor itself, file by file: it is
-sent the judged path and the new text, and the file is looked at afterwards without following links.
-An editor follows links, so nothing is sent while a command runs that could exchange one.
+Edits are written on disk, or, if the person chose that, by the editor itself, file by file: it gets the
+judged path and the new text, and the file is checked afterwards without following links. An editor follows
+links, so it gets no file while a command runs that could exchange one.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ _LARGEST = 10_000_000
 
 
 class BufferedFiles(LocalFiles):
-    """Asks the editor about a file of the workspace when the agent reads it or plans an edit of it.
+    """Asks the editor for a file of the workspace when the agent reads it or plans an edit of it.
 
-    What is secret by its name is never asked for. Where the editor does not answer, the disk counts.
+    It never asks for files with secret names. If the editor does not answer, the file on disk counts.
     """
 
     def __init__(self, buffers: EditorBuffers, commands_run: Callable[[], bool]) -> None:
@@ -41,7 +41,7 @@ class BufferedFiles(LocalFiles):
         self._editing = asyncio.Lock()
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
-        """As on the disk, with the text that the editor has of it."""
+        """The file on disk, with the editor's text if it has the file open."""
         snapshot = super().snapshot(where, limit=limit)
         if not (self._buffers.reachable and self._is_shared(where, snapshot)):
             return snapshot
@@ -159,7 +159,7 @@ class BufferedFiles(LocalFiles):
         return buffer is not None or step.before is None
 
     async def _insist_taken(self, step: Put, text: str, refusal: str) -> None:
-        """Raise ``ToolError`` unless the editor has the new text of a file with unsaved changes."""
+        """Raise ``ToolError`` unless the editor now has the new text of a file that was unsaved there."""
         buffer = await self._buffers.fetch(step.where.real)
         if buffer is None or not _same(buffer, text):
             name = printable(step.where.display_path)

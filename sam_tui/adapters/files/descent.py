@@ -1,8 +1,8 @@
-"""From an allowed folder down to an entry, following no link.
+"""Opens an entry below an allowed folder without following any link.
 
-A location was judged by its real path. Walking that path again by text would follow whatever stands
-there by then. The kernel can be told to follow nothing and to leave nowhere (openat2); where it
-cannot, or does not succeed, each folder is held open and the next entered through it.
+A location was judged by its real path. To open that path again as text would follow links that were made
+meanwhile. The kernel can be told to follow none and to leave no folder (openat2); if it cannot, or fails,
+each folder is opened and the next entered through it.
 """
 
 import errno
@@ -26,9 +26,9 @@ _NO_MAGIC_LINKS, _NO_LINKS, _BENEATH = 0x02, 0x04, 0x08
 
 
 def open_folder_beneath(folder: int, path: str) -> int | None:
-    """The folder at a relative path below an open one, no link followed and nothing above entered.
+    """The folder at a relative path below an open one, entered without links and never upwards.
 
-    None wherever that cannot be had, for whichever reason: walking there step by step tells it.
+    None if that fails for any reason: the walk step by step then finds the reason.
     """
     call = _openat2()
     if call is None:
@@ -45,7 +45,7 @@ def _openat2() -> Callable[[int, bytes, bytes], int] | None:
     """The system call through the C library; None where there is none (before Linux 5.6, macOS)."""
     if sys.platform != "linux":
         return None
-    import ctypes  # by the first file that is touched, not at the start
+    import ctypes  # at the first file that is used, not at the start
 
     raw = ctypes.CDLL(None).syscall
     word = ctypes.c_long
@@ -68,7 +68,7 @@ _LONGEST = 4096
 
 @dataclass(frozen=True, slots=True)
 class OpenedEntry:
-    """A name in a folder that is held open. ``name`` is ``.`` for the allowed folder itself."""
+    """A name in an open folder. ``name`` is ``.`` for the allowed folder itself."""
 
     folder: int
     name: str
@@ -134,7 +134,7 @@ def _enter(folder: int, name: str, where: Location, *, make: bool) -> int:
 
 
 def _blocked(error: OSError, folder: int, name: str, where: Location) -> Exception:
-    """A link in the way means that the check no longer holds; a file is merely a wrong path."""
+    """The error for an entry that cannot be opened: a link there means that it was exchanged."""
     if error.errno not in (errno.ELOOP, errno.ENOTDIR):
         return error
     with suppress(OSError):

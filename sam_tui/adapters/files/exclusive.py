@@ -1,4 +1,4 @@
-"""Renaming that never replaces: the kernel's own where it has one, else the nearest thing."""
+"""Renaming that never replaces a file: by the kernel where it can, else as safely as possible."""
 
 import ctypes
 import errno

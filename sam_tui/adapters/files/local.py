@@ -45,7 +45,7 @@ class LocalFiles:
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
         """A regular file at this moment, with at most ``limit`` bytes of content."""
         with explained(where, "read"), entry_of(where) as entry, _regular(entry, where) as source:
-            # Looked at before reading: what is written meanwhile shows as a difference later.
+            # The status comes first: a write during the read shows as a difference later.
             status = os.fstat(source)
             data = b"".join(_pieces(source, limit, min(_CHUNK, status.st_size + 1)))
             return Snapshot(data, stamp_of(status), status.st_mode)

@@ -1,4 +1,4 @@
-"""What a new content takes the place of, and the temporary file it waits in."""
+"""The file that a new content replaces, and the temporary file that holds it until then."""
 
 import errno
 import os
@@ -45,7 +45,7 @@ def replaceable(entry: OpenedEntry, where: Location, *, replace: bool) -> os.sta
     insist_on_regular(old.st_mode, where)
     if not replace:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-    # Renaming over a write-protected file would work; its owner meant otherwise.
+    # Renaming over a write-protected file would work, but not as its owner intended.
     if not os.access(entry.name, os.W_OK, dir_fd=entry.folder, effective_ids=_EFFECTIVE):
         readonly = os.fstatvfs(entry.folder).f_flag & os.ST_RDONLY
         code = errno.EROFS if readonly else errno.EACCES
@@ -108,9 +108,9 @@ def _liken(target: int, old: os.stat_result) -> None:
 
 
 def _copy_attributes(source: OpenedEntry, target: int) -> None:
-    """Extended attributes, access lists among them, as far as the system lets them be set.
+    """Copy extended attributes, access lists among them, as far as the system allows it.
 
-    Not what vouches for the old content: capabilities and signatures.
+    Not those that certify the old content: capabilities and signatures.
     """
     if sys.platform != "linux":
         return

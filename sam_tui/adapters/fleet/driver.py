@@ -1,4 +1,4 @@
-"""Drives one fleet to its end: tasks go out, results come home, lost work is given back."""
+"""Drives one fleet to its end: hands out tasks, collects results, hands lost work out again."""
 
 import asyncio
 import time
@@ -70,7 +70,7 @@ class Driver:
         self._leases = Leases(self.monotonic)
 
     async def drive(self) -> None:
-        """Until no task is open. What was handed out before this process began is taken up again."""
+        """Drive until no task is open, including tasks that an earlier process handed out."""
         queue, results = SubTaskQueue(self.database), ResultsQueue(self.database)
         waiting = await self._taken_up(queue)
         async with asyncio.TaskGroup() as group:
@@ -94,7 +94,7 @@ class Driver:
         await _threaded(self.database.forget, self.fleet.settings.id)
 
     async def _taken_up(self, queue: SubTaskQueue) -> deque[TaskRecord]:
-        """What waits; work that an earlier process handed out flies on, or was never enqueued."""
+        """The waiting tasks, among them those of an earlier process without work in the queue."""
         for record in self.fleet.records.values():
             if record.state == "queued":
                 self._flying[self._work(record)] = record
@@ -104,7 +104,7 @@ class Driver:
         return deque(r for r in self.fleet.records.values() if r.state == "waiting")
 
     def _half_applied(self) -> list[tuple[TaskRecord, str]]:
-        """Patches that an earlier process began to apply and did not say it had."""
+        """Patches that an earlier process may have applied without noting it."""
         left: list[tuple[TaskRecord, str]] = []
         for record in self.fleet.records.values():
             if record.state == "applying":
@@ -131,7 +131,7 @@ class Driver:
             await _threaded(queue.put, ready)
 
     def _may_begin(self, model: str) -> bool:
-        """Whether the rates let one more task of a model begin now."""
+        """Whether the rates allow one more task of a model to begin now."""
         now, limits = self.monotonic(), self.fleet.settings.limits
         while self._begun and now - self._begun[0][0] >= 60:
             self._begun.popleft()
@@ -145,7 +145,7 @@ class Driver:
         )
 
     def _stopped(self) -> str:
-        """Why no further task begins; empty while they do."""
+        """Why no further task begins; empty if one may."""
         limits, records = self.fleet.settings.limits, self.fleet.records.values()
         if self.fleet.cancelled:
             return "cancelled"
@@ -164,7 +164,7 @@ class Driver:
     def _came_home(
         self, record: TaskRecord, result: SubTaskResult, waiting: deque[TaskRecord]
     ) -> str:
-        """Keep a result; the patch that is to be applied, or an empty text."""
+        """Store a result; returns the patch to apply, or an empty text."""
         good, patch = self._keep(record, result)
         if not good:
             record.failures += 1
@@ -182,7 +182,7 @@ class Driver:
         return patch if record.state == "applying" else ""
 
     def _keep(self, record: TaskRecord, result: SubTaskResult) -> tuple[bool, str]:
-        """Write down what came home; whether the task went well, and its patch."""
+        """Store a worker's result; returns whether the task succeeded, and its patch."""
         data, why = _checked(result)
         good = result.status == "COMPLETED" and not why
         record.answer, record.error, record.worker = data.answer, why, data.worker
@@ -197,7 +197,7 @@ class Driver:
         return good, data.patch
 
     async def _applied(self, record: TaskRecord, patch: str) -> None:
-        """Apply one patch, once: where a process ended over it, git says whether it is in."""
+        """Apply one patch, once: if a process died meanwhile, git decides whether it is applied."""
         folder = self.fleet.settings.workspace
         if await _threaded(is_applied, folder, patch):
             why = ""
@@ -207,7 +207,7 @@ class Driver:
         self._ended(record)
 
     async def _look(self, queue: SubTaskQueue, waiting: deque[TaskRecord]) -> None:
-        """Beats, questions, answers, and whether the fleet was cancelled."""
+        """Handle heartbeats, questions, answers, and a request to cancel the fleet."""
         self._looked = time.monotonic()
         if self.fleet.cancelled and self._flying:
             await self._cancel(queue)
@@ -294,7 +294,7 @@ class Driver:
 
 
 async def _threaded(call: Callable[..., Result], *arguments: object) -> Result:
-    """The database and git are waited for in a thread."""
+    """Run a call to the database or git on a thread."""
     return await asyncio.to_thread(call, *arguments)
 
 

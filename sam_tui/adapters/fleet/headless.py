@@ -63,7 +63,7 @@ class HeadlessRuns:
     _child: "_Child | None" = None
 
     def stop(self) -> None:
-        """End what runs and give it back at once, as the process ends."""
+        """End running tasks and return them to the queue at once, because the process ends."""
         if (child := self._child) is not None:
             child.kill()
             shutil.rmtree(child.folder, ignore_errors=True)
@@ -161,7 +161,7 @@ class HeadlessRuns:
 
 @dataclass(slots=True)
 class _Child:
-    """The process of one task: fed, listened to, and ended when its time or its worker's hold is over."""
+    """The process of one task: gets its input, is read, and ends with its time or the worker's claim."""
 
     command: list[str]
     wish: HeadlessInput
@@ -180,7 +180,7 @@ class _Child:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def run(self) -> str:
-        """Until it has ended: ``exit N``, ``time`` or ``lost``."""
+        """Run the process to its end: ``exit N``, ``time`` or ``lost``."""
         (self.folder / "in").write_text(self.wish.prompt, encoding="utf-8", errors="replace")
         ours, theirs = socket.socketpair()
         environment = {k: v for k, v in os.environ.items() if k not in _SECRETS}
@@ -240,7 +240,7 @@ class _Child:
                     _reply(line, ask.id, "Nobody can be asked here.")
 
     def _beat(self, line: socket.socket) -> bool:
-        """Whether the work is still ours; answers that came are passed on, questions too old denied."""
+        """Whether the work is still ours; passes on answers, and denies questions that are too old."""
         answers = self.hold.beat([ask for ask, _ in self._asks.values()])
         if answers is None:
             return False
@@ -273,7 +273,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _result_of(file: Path) -> dict[str, Any]:
-    """The one JSON line of a run; nothing where it printed none."""
+    """The one JSON line of a run; empty if it printed none."""
     with file.open("rb") as stream:
         text = stream.read(MOST_ANSWER * 8)
     try:

@@ -133,16 +133,16 @@ Form = TypeVar("Form", bound=BaseModel)
 
 
 class Seal:
-    """Marks messages with the key of a fleet, and opens those that carry the mark.
+    """Signs messages with the key of a fleet, and opens signed ones.
 
-    ``kind`` keeps a message of one kind from being taken for another's.
+    ``kind`` prevents that a message of one kind passes for another's.
     """
 
     def __init__(self, key: str) -> None:
         self._key = key.encode()
 
     def closed(self, kind: str, message: BaseModel) -> dict[str, str]:
-        """The message as it travels."""
+        """The signed message, as it is sent."""
         body = message.model_dump_json()
         return {"body": body, "seal": self._mark(kind, body)}
 

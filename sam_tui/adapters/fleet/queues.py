@@ -52,7 +52,7 @@ class Work:
 
 @dataclass(slots=True)
 class Leases:
-    """Tells of which work the worker has gone: its beat stood still for the length of a lease."""
+    """Decides which work lost its worker: there was no heartbeat for the length of a lease."""
 
     monotonic: Callable[[], float] = time.monotonic
     _beats: dict[str, tuple[str, int, float]] = field(
@@ -60,7 +60,7 @@ class Leases:
     )
 
     def over(self, work: Work) -> bool:
-        """Whether work that runs gave no beat for so long. A new worker, or a beat, begins anew."""
+        """Whether running work had no heartbeat for so long. A new worker or a heartbeat starts it anew."""
         now = self.monotonic()
         worker, beat, since = self._beats.get(work.id, ("", 0, now))
         if (worker, beat) != (work.worker, work.beat):
@@ -69,7 +69,7 @@ class Leases:
         return now - since > LEASE_SECONDS
 
     def forget(self, id: str) -> None:
-        """That work is over, or somebody else's."""
+        """Forget work that is over or has another worker."""
         self._beats.pop(id, None)
 
 
@@ -101,11 +101,11 @@ class SubTaskQueue:
         return {row.workflow_id: self._work(row) for row in rows}
 
     def give_back(self, id: str, role: str) -> None:
-        """Take work from a worker that is gone; whatever it still reports does not count."""
+        """Return work of a lost worker to the queue; its later reports do not count."""
         self._database.client.resume_workflow(id, queue_name=queue_name(role))
 
     def cancel(self, ids: Sequence[str]) -> None:
-        """Have work not begun, or ended at the next beat of its worker."""
+        """Cancel work: it does not begin, or ends at its worker's next heartbeat."""
         if ids:
             self._database.client.cancel_workflows(list(ids))
 
@@ -136,7 +136,7 @@ class SubTaskQueue:
 
 
 class ResultsQueue:
-    """The results of work that was handed out."""
+    """The results of handed-out work."""
 
     def __init__(self, database: QueueDatabase) -> None:
         self._database = database
@@ -225,7 +225,7 @@ class WorkHold:
         self.database, self.id, self._worker, self._count = database, id, worker, 0
 
     def beat(self, asks: Sequence[Ask]) -> "dict[str, AnswerMessage] | None":
-        """Tell that the work goes on and which questions wait; the answers that came, by question.
+        """Send a heartbeat with the waiting questions; returns the new answers, by question.
 
         None says that the work is no longer this worker's.
         """

@@ -1,8 +1,8 @@
-"""A fleet's folder: what was asked, and for each task one small file that is the truth of its state.
+"""A fleet's folder: its settings and tasks, and for each task one small file with its state.
 
-``fleet.json`` and ``tasks.jsonl`` are written once; ``tasks/ID.json`` whole at every change;
-``patches/ID.patch`` and ``logs/ID.txt`` when a result comes home; ``inbox.json`` holds the open questions;
-``answers/QUESTION.json`` and ``cancel`` are what other processes say to the one that drives, which holds
+``fleet.json`` and ``tasks.jsonl`` are written once; ``tasks/ID.json`` as a whole at every change;
+``patches/ID.patch`` and ``logs/ID.txt`` when a result arrives; ``inbox.json`` holds the open questions;
+``answers/QUESTION.json`` and ``cancel`` are messages of other processes to the driving one, which holds
 ``lock``.
 """
 
@@ -30,7 +30,7 @@ State = Literal["waiting", "queued", "applying", "done", "conflict", "failed", "
 
 
 class FleetBusy(SamError):
-    """Another process drives this fleet."""
+    """Another process is driving this fleet."""
 
     title = "The fleet is running"
 
@@ -123,7 +123,7 @@ class FleetFolder:
         return answers
 
     def cancel(self) -> None:
-        """Ask the process that drives to end."""
+        """Ask the driving process to end."""
         replace_file(str(self.path / "cancel"), "")
 
     @property
@@ -132,7 +132,7 @@ class FleetFolder:
         return (self.path / "cancel").exists()
 
     def reopen(self) -> int:
-        """Set tasks that failed, stopped or conflicted to be done again; returns their number."""
+        """Mark tasks that failed, stopped or conflicted to be done again; returns their number."""
         (self.path / "cancel").unlink(missing_ok=True)
         again = [r for r in self.records.values() if r.state in ("failed", "cancelled", "conflict")]
         for record in again:
@@ -197,7 +197,7 @@ class Fleets:
         ]
 
     def inquiries(self, id: str) -> Sequence[FleetInquiry]:
-        """What tasks of a fleet ask. Raises as ``tasks``."""
+        """The open questions of a fleet's tasks. Raises as ``tasks``."""
         return [
             FleetInquiry(
                 q.ask.id,
@@ -224,7 +224,7 @@ class Fleets:
         fleet.answer(waiting[inquiry], reply)
 
     def cancel(self, id: str) -> None:
-        """End a fleet: nothing begins, what runs is ended by the process that drives it."""
+        """End a fleet: no task begins any more, and the driving process ends running ones."""
         fleet = self.open(id)
         fleet.cancel()
         if not fleet.status().driven:
@@ -235,7 +235,7 @@ class Fleets:
                         fleet.save(record)
 
     def retry(self, id: str) -> None:
-        """Go on with a fleet in a program of its own, and do again what failed."""
+        """Continue a fleet in a program of its own, and repeat failed tasks."""
         words = ["fleet", "retry", self.open(id).settings.id, "--data-dir", self._data_dir]
         self._launch([sys.executable, "-P", "-m", "sam_tui", *words])
 
@@ -290,7 +290,7 @@ def _record(path: Path, id: str) -> TaskRecord:
 
 @contextmanager
 def _locked(path: Path) -> Generator[bool]:
-    """Whether the lock could be had; it is held meanwhile."""
+    """Try to lock a file for the block; whether that worked."""
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         try:

@@ -61,7 +61,7 @@ class StepData(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class StepQueues:
-    """Hands steps of plans to the workers of some roles, and waits for what comes of them."""
+    """Hands steps of plans to the workers of some roles, and waits for their results."""
 
     database: QueueDatabase
     roles: Collection[str]
@@ -72,7 +72,7 @@ class StepQueues:
     leases: Leases = field(default_factory=Leases)
 
     def carrier(self, ticket: Ticket) -> Carrier | None:
-        """What does the step of a role by a worker; None for a role that is not handed out."""
+        """The function that has a worker do a step of a role; None if the role is not handed out."""
         if ticket.persona not in self.roles:
             return None
 
@@ -146,7 +146,7 @@ class StepQueues:
         return work
 
     def forget(self, execution: str) -> None:
-        """Keep nothing of what was handed out for an execution."""
+        """Forget all that was handed out for an execution."""
         self.database.forget(self._parent(execution))
 
     def _parent(self, execution: str) -> str:
@@ -210,7 +210,7 @@ def _counts(change: str) -> tuple[int, int]:
 
 
 def _reply_of(outcome: InquiryOutcome) -> str:
-    """The answer as it travels: only a person's yes is the word that approves."""
+    """The answer as it is sent: only a person's yes becomes the word that approves."""
     match outcome.answer:
         case None:
             return "Nobody can be asked here."
@@ -223,7 +223,7 @@ def _reply_of(outcome: InquiryOutcome) -> str:
 
 
 class StepCalls(Protocol):
-    """Makes the calls of a worker's steps, and knows what they ask."""
+    """Makes the calls of a worker's steps, and lists their open questions."""
 
     def begin(
         self, conversation: ConversationId, tool: str, arguments: str
@@ -278,7 +278,7 @@ class StepRuns:
         )
 
     def stop(self) -> None:
-        """Give back what is being worked on, as the process ends."""
+        """Return the current work to the queue, because the process ends."""
         for hold, role in list(self._holds.items()):
             hold.give_back(role)
 

@@ -1,7 +1,7 @@
-"""A commit as a git bundle on the way to a worker, and what was changed as a patch on the way home.
+"""Sends a commit to a worker as a git bundle, and brings its changes back as a patch.
 
-git runs without any settings of the machine, without hooks and file-system monitors, and on the way home
-with a repository of ours that no task could write to: what a task leaves in its folder runs nothing.
+git runs without any settings of the machine, without hooks and file-system monitors, and for the patch with
+a repository of ours that no task could write to: files that a task leaves in its folder start nothing.
 """
 
 import base64
@@ -26,7 +26,7 @@ _LINKS = re.compile(
 
 
 class WorkspaceTravel(SamError):
-    """A workspace cannot be sent, opened, or brought home."""
+    """A workspace cannot be sent, unpacked, or brought back."""
 
     title = "The workspace cannot be sent to a worker"
 
@@ -136,7 +136,7 @@ def refused_in(patch: str) -> str:
 
 
 def is_applied(folder: str, patch: str) -> bool:
-    """Whether what a patch changes stands in the folder already."""
+    """Whether a patch is applied in the folder already."""
     try:
         _git("apply", "--check", "--reverse", "-", folder=Path(folder), text=patch.encode())
     except WorkspaceTravel:

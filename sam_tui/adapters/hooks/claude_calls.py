@@ -1,4 +1,4 @@
-"""Calls by the names of Claude Code, in which published hooks read them, and what these make of one."""
+"""Calls by the names of Claude Code, which published hooks expect, and their answers by our names."""
 
 import re
 import shlex
@@ -15,10 +15,10 @@ _FILE = {"filePath": "file_path"}
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """Claude Code's tool for an operation, and its names for arguments by ours.
+    """Claude Code's tool for an operation, and its names for our arguments.
 
-    ``shell`` is the command that does the same to the paths. ``merged`` are arguments of several files or
-    commands in one call: each of them is told apart, and none can be changed.
+    ``shell`` is the command with the same effect on the paths. ``merged`` are arguments with several files
+    or commands of one call: a hook gets each of them separately, and can change none.
     """
 
     tool: str
@@ -91,7 +91,7 @@ def names_of(subject: str) -> tuple[str, ...]:
 
 
 def is_of_claude(matcher: str) -> bool:
-    """Whether a matcher is about tools of Claude Code, and about none of ours."""
+    """Whether a matcher matches tools of Claude Code, and none of ours."""
     ours = {name for subject in COUNTERPARTS for name in (subject, subject.partition(".")[0])}
     return any(re.fullmatch(matcher, name) for name in CLAUDE_TOOLS) and not any(
         re.fullmatch(matcher, name) for name in ours
@@ -136,7 +136,7 @@ def _renamed(counterpart: Counterpart, occasion: Occasion) -> dict[str, object]:
 
 
 def _replacements(tool_input: Mapping[str, object]) -> dict[str, object]:
-    """What several replacements take out and put in, one text each."""
+    """The texts that several replacements remove and insert, each joined to one."""
     entries = tool_input.get("replacements")
     rows = cast("list[dict[str, object]]", entries) if isinstance(entries, list) else []
     if not rows:
@@ -172,7 +172,7 @@ def _paths(occasion: Occasion) -> list[str]:
 
 
 def together(answers: Sequence[HookAnswer], occasion: Occasion) -> HookAnswer:
-    """What a hook that was asked by Claude Code's names says of the call by ours."""
+    """The answer about our call from the answers of a hook by Claude Code's names."""
     strictest = min(answers, key=lambda answer: _STRICTNESS.index(answer.word))
     texts = {
         name: "\n".join(dict.fromkeys(text for a in answers if (text := str(getattr(a, name)))))
@@ -190,7 +190,7 @@ def together(answers: Sequence[HookAnswer], occasion: Occasion) -> HookAnswer:
 
 
 def _restored(occasion: Occasion, updated: Mapping[str, object]) -> dict[str, object] | None:
-    """The input by our names; None where it cannot be said by them."""
+    """The input by our names; None if they cannot express it."""
     counterpart, before = COUNTERPARTS[occasion.subject], _input(occasion)
     inputs = list(_inputs(counterpart, occasion))
     if updated in inputs:

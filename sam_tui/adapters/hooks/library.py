@@ -1,4 +1,4 @@
-"""The hooks of a person and of a folder: read where they changed, believed where that is due."""
+"""The hooks of a person and of a folder: read again after a change, used only if they are trusted."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def read_answer(hook: Hook, result: CommandResult) -> HookAnswer:
 
 
 def _said(answer: HookAnswer, data: dict[str, object]) -> HookAnswer:
-    """What the JSON object says."""
+    """The answer with the fields of the hook's JSON object."""
     specific = data.get("hookSpecificOutput")
     specific = cast("dict[str, object]", specific) if isinstance(specific, dict) else {}
     word, reason = _word(answer.hook, data, specific)
@@ -81,21 +81,21 @@ def _said(answer: HookAnswer, data: dict[str, object]) -> HookAnswer:
 
 
 def _updated(hook: Hook, specific: dict[str, object]) -> dict[str, object] | None:
-    """The input that a call shall have."""
+    """The new input of the call."""
     value = specific.get("updatedInput")
     if hook.event != "PreToolUse" or not isinstance(value, dict):
         return None
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return None  # JSON can smuggle what is no text
+        return None  # JSON may contain lone surrogates, which are no text
     return cast("dict[str, object]", value)
 
 
 def _decision(
     hook: Hook, data: dict[str, object], specific: dict[str, object]
 ) -> tuple[object, str]:
-    """The decision as it was written, and its reason; what is said of a call counts before the rest."""
+    """The decision as written, and its reason; the fields about a call precede the general ones."""
     reason = _text(data, "reason")
     if hook.event == "PreToolUse" and "permissionDecision" in specific:
         reason = _text(specific, "permissionDecisionReason") or reason
@@ -104,7 +104,7 @@ def _decision(
 
 
 def _word(hook: Hook, data: dict[str, object], specific: dict[str, object]) -> tuple[HookWord, str]:
-    """The decision and its reason. One about a call may be said in either of two ways."""
+    """The decision and its reason. A hook may write one about a call in either of two forms."""
     if "updatedInput" in specific and _updated(hook, specific) is None:
         return "deny", "its updatedInput is not a valid input"
     decision, reason = _decision(hook, data, specific)
@@ -125,7 +125,7 @@ def _text(data: dict[str, object], key: str) -> str:
 
 
 def _with(answer: HookAnswer, **texts: object) -> HookAnswer:
-    """The answer with more said. Lone surrogates, which JSON can smuggle, are no text."""
+    """The answer with further fields. Lone surrogates, which JSON may contain, are no text."""
 
     def clean(value: Any) -> Any:
         return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
@@ -164,12 +164,12 @@ class _File:
 
 
 class FileHooks:
-    """The ``Hooks`` of files: the folder's counts while it is trusted as it is now, so does each bundle's.
+    """The ``Hooks`` of files: a folder's and a bundle's count while they are trusted as they are now.
 
-    ``reads`` gives real paths that a command of the person's names, which it reads without a question.
+    ``reads`` returns the real paths that a command of the person names, which it reads without a question.
 
-    Raises ``ConfigurationError`` for a file of the person's that cannot be used. The folder's is told as
-    a problem, and so is one that breaks later; what was last read of it goes on.
+    Raises ``ConfigurationError`` for an unusable file of the person. A folder's is reported as a problem,
+    and so is a file that breaks later; its last readable hooks stay in use.
     """
 
     def __init__(
@@ -209,21 +209,21 @@ class FileHooks:
 
     @property
     def confined(self) -> bool:
-        """Whether the kernel holds what hooks run."""
+        """Whether the kernel confines the hooks' commands."""
         return self._commands().confinement.kind != "none"
 
     def awaiting(self, event: HookEvent, subject: str = "") -> Sequence[Hook]:
-        """Those that run now, the person's own first; the same command of one file once."""
+        """The hooks to run now, the person's own first; the same command of one file only once."""
         hooks = (h for h in self._current() if h.event == event and matches(h, subject))
         return list({(h.source, h.bundle, h.command): h for h in hooks}.values())
 
     def problems(self) -> Sequence[str]:
-        """What came to be wrong with the files since this was last asked."""
+        """The new faults of the files since the last call."""
         problems, self._problems = self._problems, []
         return problems
 
     def listing(self) -> HookListing:
-        """All that is configured. The hooks of a folder that is not trusted are not read."""
+        """All configured hooks. Those of a folder that is not trusted are not read."""
         self._refresh(self._user)
         hooks, left_out = [*self._user.hooks], dict[str, str]()
         for file in (self._project, *self._bundle_files()):
@@ -295,7 +295,7 @@ class FileHooks:
         return self._reads(hook.command) if hook.source == "user" else ()
 
     def _bundle_files(self) -> Iterable[_File]:
-        """The files of the bundles that count now."""
+        """The files of the bundles in use."""
         for bundle in self._bundles():
             if bundle.folder not in self._bundled:
                 path = os.path.join(bundle.folder, BUNDLE_FILE)
@@ -309,7 +309,7 @@ class FileHooks:
         return self._trust.look() == "trusted"
 
     def _current(self) -> Iterable[Hook]:
-        """What counts now: files of others only as long as they are trusted as they are."""
+        """The hooks in use: those of others only while their files are trusted as they are."""
         self._reread(self._user)
         yield from self._user.hooks
         for file in (self._project, *self._bundle_files()):
@@ -367,7 +367,7 @@ def _of_bundle(folder: str) -> dict[str, str]:
 
 
 def _unheard(_: str) -> None:
-    """Nobody watches a hook print."""
+    """Ignores output while it arrives: nobody watches a hook."""
 
 
 def _failure_words(result: CommandResult) -> str:

@@ -1,4 +1,4 @@
-"""The text of a hooks file -> its hooks; whatever is not known in it is an error that says where."""
+"""Reads the text of a hooks file; an unknown part of it is an error that names the place."""
 
 import json
 import re
@@ -26,8 +26,8 @@ def parse_hooks(
 ) -> tuple[Hook, ...]:
     """The hooks of a file, as written. Raises ``ConfigurationError`` with file and place.
 
-    A bundle's is written for other programs: what of it means nothing here is left out, and added to
-    ``left_out`` in words.
+    A bundle's file is written for other programs: parts without a meaning here are left out, and named
+    in ``left_out``.
     """
     try:
         data = json.loads(text)
@@ -37,7 +37,7 @@ def parse_hooks(
 
 
 def matches(hook: Hook, subject: str) -> bool:
-    """Whether a hook is about ``subject``: by its name, its tool's, or Claude Code's names for it."""
+    """Whether a hook matches ``subject``: its name, its tool's, or Claude Code's names for it."""
     if hook.matcher in ("", "*"):
         return True
     names = (subject, subject.partition(".")[0], *names_of(subject))
@@ -82,7 +82,7 @@ class _Reader:
                 self._leave(fault)
 
     def _leave(self, fault: ConfigurationError) -> None:
-        """Leave out what is wrong in a file that was written for other programs. Raises elsewhere."""
+        """Leave out an error of a file that was written for other programs. Raises for other files."""
         if not self._lenient:
             raise fault
         self._left_out.append(str(fault))

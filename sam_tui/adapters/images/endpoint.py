@@ -34,9 +34,9 @@ _MOST = 4096
 
 
 def size_for(order: ImageOrder, model: str) -> Size | None:
-    """The size to ask for; None leaves it to the server.
+    """The size for the request; None leaves it to the server.
 
-    A given width and height is taken as it is or refused; a ratio becomes the nearest size there is.
+    A requested width and height is used as it is or refused; a ratio becomes the nearest available size.
     """
     fixed = next((sizes for start, sizes in _FIXED.items() if model.startswith(start)), None)
     if order.width or order.height:

@@ -32,7 +32,7 @@ class ImageSettings:
 
     @property
     def origin(self) -> str:
-        """``host:port`` of the endpoint: what its URL guard must allow."""
+        """``host:port`` of the endpoint, which its URL guard must allow."""
         parts = urlsplit(self.base)
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"{host}:{parts.port or _PORTS[parts.scheme]}"

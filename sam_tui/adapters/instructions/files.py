@@ -25,10 +25,10 @@ MOST_NESTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What instructions are taken from, and whom to ask.
+    """The files of instructions, and checks of them.
 
-    ``vouches`` says whether a file of the folder holds what was trusted, ``nested`` which files of
-    folders below were trusted; ``clean`` takes secrets out of a text.
+    ``vouches`` says whether a file of the folder has its trusted content, ``nested`` which files of
+    folders below were trusted; ``clean`` replaces the secrets in a text.
     """
 
     files: Files
@@ -89,7 +89,7 @@ class FileInstructions:
     def _rules(
         self, touched: Callable[[], Collection[str]], delivered: Collection[str]
     ) -> list[Instruction]:
-        """The rules that are about everything, and those of a path that was worked on."""
+        """Rules for all files, and rules for the paths that the agent worked on."""
         instructions: list[Instruction] = []
         rules = self._sources.rules()
         paths = [self._relative(path) for path in touched()] if rules else []
@@ -110,7 +110,7 @@ class FileInstructions:
         return posixpath.relpath(whole, self._workspace)
 
     def _below(self, touched: Callable[[], Collection[str]]) -> list[str]:
-        """The files of folders below that something was worked on in, the widest first."""
+        """The instruction files of folders below in which the agent worked, the outermost first."""
         nested = set(self._sources.nested())
         if not nested:
             return []
@@ -126,7 +126,7 @@ class FileInstructions:
         return [name for name in names if name in nested][:MOST_NESTED]
 
     def _first(self, folder: str) -> str:
-        """The instruction file of a folder, or nothing; a link is none."""
+        """The instruction file of a folder, or empty; a link does not count."""
         names = [posixpath.join(folder, name) for name in INSTRUCTION_FILES]
         return next((n for n in names if _is_file(self._place(n))), "")
 
@@ -134,9 +134,9 @@ class FileInstructions:
         return os.path.join(self._workspace, name)
 
     def _instruction(self, path: str, name: str) -> Instruction | None:
-        """The text of a file; None if it is missing or differs from what was trusted.
+        """The text of a file; None if it is missing or differs from its trusted content.
 
-        A refusal is not kept: the person may trust the very same file later.
+        A refusal is not cached: the person may trust the very same file later.
         """
         return self._read.get(path, lambda: self._fresh(path, name)) if _is_file(path) else None
 
@@ -197,7 +197,7 @@ def _pattern(glob: str) -> re.Pattern[str]:
 
 
 def _about(globs: Sequence[str], paths: Sequence[str]) -> bool:
-    """Whether a rule with these patterns is about one of the paths; without patterns it always is."""
+    """Whether a rule with these patterns matches one of the paths; without patterns it always does."""
     return not globs or any(_matches(glob, path) for glob in globs for path in paths)
 
 

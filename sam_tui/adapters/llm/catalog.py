@@ -1,4 +1,4 @@
-"""What there is to choose from: local servers that answer, keys in the environment, the script."""
+"""The models to choose from: local servers that answer, keys in the environment, the script."""
 
 import asyncio
 import json
@@ -76,7 +76,7 @@ class ProviderCatalog:
         """Keys that were given later, by host."""
 
     async def offers(self, current: Model | None = None) -> Sequence[ModelOffer]:
-        """Everything at hand, what is in use first, the embedded script last. Takes two seconds at
+        """All available models, the one in use first, the embedded script last. Takes two seconds at
         most; a server that does not answer is left out, never an error."""
         looks = (self._look_given(), *(_look(server) for server in self._servers))
         answers = await asyncio.gather(*looks)
@@ -87,7 +87,7 @@ class ProviderCatalog:
         return await asyncio.to_thread(self._with_facts, list(distinct.values()), current)
 
     def _with_facts(self, offers: list[ModelOffer], current: Model | None) -> list[ModelOffer]:
-        """What a provider's own models are known for; elsewhere a name may mean another model."""
+        """The offers with facts about a provider's own models; elsewhere a name may mean another."""
         facts = self._facts_of(offer.model for offer in offers if not self._address(offer))
         return [replace(offer, facts=self._facts(offer, facts, current)) for offer in offers]
 
@@ -160,11 +160,11 @@ class ProviderCatalog:
         return host_of(wish.api_base) if wish.api_base else ""
 
     def _wish(self, offer: ModelOffer) -> Wish:
-        """What an offer asks for, without a key."""
+        """The wish for an offer, without a key."""
         return replace(self._asked, model=offer.model, api_base=self._address(offer), api_key="")
 
     def _address(self, offer: ModelOffer) -> str:
-        """The offer's own address, else the one that the person gave where that will do."""
+        """The offer's own address, else the person's if it fits."""
         wish = self._asked
         if offer.api_base or not wish.api_base:
             return offer.api_base
@@ -172,7 +172,7 @@ class ProviderCatalog:
         return "" if other_wire else wish.api_base
 
     async def _look_given(self) -> list[ModelOffer]:
-        """The models of the server whose address the person gave."""
+        """The models of the server at the person's address."""
         own_wish = self._asked
         if not own_wish.api_base or speaks_own_wire(own_wish.model):
             return []
@@ -190,7 +190,7 @@ class ProviderCatalog:
         ]
 
     def _own_base(self, provider: Provider) -> str:
-        """A provider's own address, which a name alone does not mean where the person gave another."""
+        """A provider's own address, for offers whose name alone would mean the person's address."""
         configured = (
             self._environment.get(provider.base_variable, "") if provider.base_variable else ""
         )

@@ -75,7 +75,7 @@ def destination(wish: Wish, environment: Mapping[str, str]) -> str:
 
 
 def speaks_own_wire(model: str) -> bool:
-    """Whether a model is spoken to in its provider's own way, so that no other address will do."""
+    """Whether a model is reached by its provider's own protocol, so that no other address works."""
     prefix, slash, _ = model.partition("/")
     return bool(slash) and prefix in OWN_WIRE
 
@@ -161,13 +161,12 @@ def endpoint_for(wish: Wish, environment: Mapping[str, str]) -> Endpoint:
 
 
 def _owner(base: str, named: Provider | None, *, anonymous: bool) -> Provider | None:
-    """The provider whose protocol an address speaks: the owner of the host, else the named one, else
-    OpenAI."""
+    """The provider whose protocol an address has: the host's owner, else the named one, else OpenAI."""
     return of_base(base) or named or (None if anonymous else by_prefix("openai"))
 
 
 def _is_at_home(owner: Provider | None, base: str) -> bool:
-    """Whether an address is the provider's own, and no other server that speaks like it."""
+    """Whether an address is the provider's own, not another server with its protocol."""
     return owner is not None and owner.host == split(base).hostname
 
 
@@ -183,7 +182,7 @@ def _meant(model: str) -> Provider | None:
 
 
 def model_string(name: str, beside: str) -> str:
-    """How to ask for what a server calls ``name``, where ``beside`` is asked for at its address."""
+    """The model string for a server's ``name``, at the address where ``beside`` is found."""
     like = _named(beside)
     if like is not None:
         return f"{like.prefix}/{name}"
@@ -209,8 +208,8 @@ def _base(wish: Wish, meant: Provider | None, environment: Mapping[str, str]) ->
 
 
 def _key(wish: Wish, owner: Provider | None, environment: Mapping[str, str], *, local: bool) -> str:
-    """The key to send. A provider's own key goes to no local server, unless the environment names
-    that server beside the key."""
+    """The key to send. A provider's own key goes to no local server, unless the environment names the
+    server together with the key."""
     key = wish.api_key.strip() or environment.get(OWN_KEY, "").strip()
     if key or owner is None or local:
         return key
@@ -226,7 +225,7 @@ def _keyless(where: str, variable: str) -> ModelAuthError:
 
 
 def _wire_name(model: str, named: Provider | None, base: str) -> str:
-    """The name the server knows. OpenRouter's own names have a maker before the slash."""
+    """The model's name at the server. OpenRouter's own names have a maker before the slash."""
     owner = of_base(base)
     if owner is not None and owner.prefix == "openrouter":
         name = model.removeprefix("openrouter/")
@@ -273,7 +272,7 @@ def _litellm_name(model: str) -> str:
 
 
 def _tidy(base: str) -> str:
-    """An address without what people paste along: spaces, slashes, the path of the endpoint."""
+    """An address without pasted extras: spaces, slashes, the path of the endpoint."""
     base = base.strip().rstrip("/").removesuffix(_SUFFIX).rstrip("/")
     if base and "://" not in base:
         host = base.partition("/")[0]
@@ -282,7 +281,7 @@ def _tidy(base: str) -> str:
 
 
 def _with_path(base: str, *, local: bool) -> str:
-    """With ``/v1`` where a local server's address was given without a path."""
+    """The address, with ``/v1`` for a local server's address without a path."""
     parts = split(base)
     if parts.path or not (local or is_loopback(base)):
         return base

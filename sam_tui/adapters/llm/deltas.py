@@ -1,4 +1,4 @@
-"""Chat completion chunks as deltas, forgiving about what servers leave out or repeat."""
+"""Converts chat completion chunks to deltas, and tolerates what servers leave out or repeat."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _WITHHELD = frozenset({"content_filter", "safety", "refusal"})
 
 
 class ThinkTags:
-    """Tells ``<think>`` reasoning at the very start of the content from the answer after it."""
+    """Separates ``<think>`` reasoning at the very start of the content from the answer after it."""
 
     def __init__(self) -> None:
         self._state = "start"
@@ -52,7 +52,7 @@ class ThinkTags:
         return self._after()
 
     def end(self) -> list[Delta]:
-        """What was held back until the end."""
+        """The rest of the content at its end."""
         buffered, self._held = self._held, ""
         if not buffered:
             return []
@@ -79,7 +79,7 @@ class ThinkTags:
 
 @dataclass(slots=True)
 class _OpenCall:
-    """A call under way: its place in the message, what the server calls it, how far its text is."""
+    """An open call: its place in the message, its id and index at the server, its text's length."""
 
     index: int
     wire_id: str
@@ -91,11 +91,11 @@ class _OpenCall:
 
 
 class CallPieces:
-    """Which call a piece belongs to, whatever the server does about indexes and ids.
+    """Assigns pieces to calls, whatever the server does with indexes and ids.
 
-    A piece begins a new call when its index is new; when its index is missing and it brings a new
-    id, or a name after the call before is complete; and when an index is used again with another id
-    and a name. Missing and repeated ids are replaced by minted ones.
+    A piece begins a new call if its index is new; if it has no index, but a new id or a name after a
+    complete call; or if its index comes again with another id and a name. Missing and repeated ids are
+    replaced by new ones.
     """
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class CallPieces:
         return CallDelta(call.index, identifier, name, text)
 
     def _begin(self, wire_index: int | None, wire_id: str) -> _OpenCall:
-        """A new call, found again by what the provider calls it."""
+        """A new call, stored by the server's index and id."""
         call = _OpenCall(len(self._calls), wire_id)
         self._calls.append(call)
         self._by_wire_id.setdefault(wire_id, call)
@@ -188,7 +188,7 @@ class ChunkReader:
         return out
 
     def end(self) -> list[Delta]:
-        """What is left to say once the answer is complete."""
+        """The last deltas of a complete answer."""
         out = self._think.end()
         if self._details:
             out.append(OpaqueDelta({OWNER: self._owner, "reasoning_details": self._details}))
@@ -223,7 +223,7 @@ class ChunkReader:
 
 
 def read_finish(reason: str, where: str, *, started: bool) -> list[Delta]:
-    """What a finish reason says of the answer. Raises ``ModelRejected`` where it was withheld."""
+    """The deltas of a finish reason. Raises ``ModelRejected`` if the answer was withheld."""
     if reason.lower() in _WITHHELD:
         what = "the rest of the answer" if started else "the answer"
         raise ModelRejected(f"{where} withheld {what} because of its content filter.")

@@ -1,4 +1,4 @@
-"""Models behind OpenAI chat completions, spoken to without any library between."""
+"""Models with the OpenAI chat completions API, reached without a library in between."""
 
 import asyncio
 import json
@@ -39,8 +39,8 @@ _LINGER = 0.25
 class DirectModel:
     """An OpenAI-compatible endpoint as a ``Model``.
 
-    ``pace`` says when an answer is read on, ``sight`` whether the model takes images, ``price`` what it
-    costs; both return None where that is not known. ``price`` may read a large file: it runs in a thread.
+    ``pace`` sets the rate of reads, ``sight`` returns whether the model takes images, ``price`` its price;
+    both return None if unknown. ``price`` may read a large file: it runs in a thread.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class DirectModel:
 
     @property
     def context_tokens(self) -> int | None:
-        """None: such endpoints tell their limit only when a request exceeds it."""
+        """None: such endpoints report their limit only when a request exceeds it."""
         return None
 
     @property
@@ -118,7 +118,7 @@ class DirectModel:
 
     @asynccontextmanager
     async def _answering(self, request: ModelRequest) -> AsyncGenerator["httpx.Response"]:
-        """The response, once it began: what comes before its status line counts as silence."""
+        """The response, once it has begun; the time before its status line counts as silence."""
         patience = self.endpoint.connect_timeout + self.endpoint.timeout
         async with AsyncExitStack() as stack:
             try:
@@ -175,7 +175,7 @@ _CHECK = "Check the address and the network."
 
 
 class _Answer:
-    """One HTTP response while it is read: bytes in, deltas out, and whether its end is a proper one."""
+    """One HTTP response while it is read: turns bytes into deltas, and checks that it ends properly."""
 
     def __init__(self, endpoint: Endpoint, limits: AnswerLimits) -> None:
         self._endpoint = endpoint
@@ -203,11 +203,11 @@ class _Answer:
 
     @property
     def _broken_off(self) -> bool:
-        """Whether what came is the beginning of an answer."""
+        """Whether the received part is only the beginning of an answer."""
         return self._fields_only or bool(self._events and (self.started or not self._plain))
 
     async def accept(self, response: "httpx.Response") -> None:
-        """Look at status and type; raises for anything but a stream or a JSON answer."""
+        """Check status and type; raises for anything but a stream or a JSON answer."""
         require_plain(response.headers, self._endpoint.source.where)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code != 200 or kind in ("text/html", "application/xhtml+xml"):
@@ -298,9 +298,9 @@ class _Answer:
 
 
 async def _tail(pieces: AsyncIterator[bytes], answer: _Answer) -> list[Delta]:
-    """What follows the finish reason; reads to the end, so that the connection is kept.
+    """The deltas after the finish reason; reads to the end, so that the connection can be used again.
 
-    What comes behind ``[DONE]`` belongs to no answer, and extends no wait.
+    Bytes behind ``[DONE]`` belong to no answer, and do not prolong the wait.
     """
     out: list[Delta] = []
     with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""Where an OpenAI-compatible model is, how it wants to be spoken to, and the client for it."""
+"""The address of an OpenAI-compatible model, its dialect, and the HTTP client for it."""
 
 import gc
 import importlib
@@ -78,7 +78,7 @@ class Endpoint:
 
 
 def host_of(base: str) -> str:
-    """Host and port of an address, without what else may stand in it."""
+    """Host and port of an address, without any other part of it."""
     parts = split(base)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else f"{parts.hostname}"
     return f"{host}:{parts.port}" if parts.port else host
@@ -107,7 +107,7 @@ def split(base: str) -> SplitResult:
 
 
 def warm_http() -> None:
-    """Import all that a first request needs; meant for a thread while nothing is asked yet."""
+    """Import all that a first request needs; for a thread before the first request."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""What a provider's refusal means: one set of rules for every adapter."""
+"""Converts a provider's refusal to an error, by one set of rules for every adapter."""
 
 import json
 import math
@@ -66,7 +66,7 @@ _BUSY = re.compile(r"overloaded|server[ _]error|unavailable|timeout|internal[ _]
 
 @dataclass(frozen=True, slots=True)
 class FailureSource:
-    """Whom the request went to: ``model`` and ``where`` in words, and what must never be shown."""
+    """The recipient of a request: ``model`` and ``where`` in words, and secrets that are never shown."""
 
     model: str
     where: str
@@ -75,7 +75,7 @@ class FailureSource:
     local: bool = False
 
     def clean(self, text: str) -> str:
-        """Text from outside, fit to show: without the key, without control characters, bounded."""
+        """Text from outside for display: without the key and control characters, and shortened."""
         text = text[:_LONGEST_READ]
         if len(self.key) >= _SHORTEST_KEY:
             for key in (self.key, quote(self.key, safe=""), json.dumps(self.key)[1:-1]):
@@ -146,7 +146,7 @@ def read_error(parsed: object, *, status: int | None = None) -> ProviderRefusal:
 
 
 def _message(error: Mapping[str, object]) -> str:
-    """What an error says, and what the provider behind a router said."""
+    """The message of an error, and that of the provider behind a router."""
     texts = (error.get(k) for k in ("message", "detail", "error_description", "error"))
     message = next((t if isinstance(t, str) else json.dumps(t) for t in texts if t), "")
     raw = mapping_of(error.get("metadata")).get("raw")
@@ -158,7 +158,7 @@ def failure(
 ) -> ModelError:
     """The error for a refusal.
 
-    ``started``: part of the answer had come; then a failure without a clear cause is a cut.
+    ``started``: part of the answer had come; then a failure without a clear cause is ``ModelCut``.
     """
     message = source.clean(refusal.message) or "no reason given"
     kind = _kind(refusal)
@@ -174,7 +174,7 @@ def failure(
 
 
 def no_answer(beginning: bytes, source: FailureSource, hint: str = "") -> ModelRejected:
-    """The error for a response that is not a model's, with how it began."""
+    """The error for a response that is no model's; it quotes the beginning."""
     text = source.clean(beginning.decode("utf-8", "replace"))
     began = f" It began: {text[:200]}" if text else ""
     return ModelRejected(f"{source.where} did not answer as a model does.{began}", hint=hint)
@@ -187,7 +187,7 @@ def _told_limit(message: str) -> int | None:
 
 
 def unreachable(error: BaseException, source: FailureSource) -> ModelError:
-    """The error for a connection that did not come about."""
+    """The error for a connection that failed."""
     causes = causes_of(error)
     where, check = source.where, "Check the address and the network."
     if any(isinstance(c, socket.gaierror) for c in causes):
@@ -325,7 +325,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         moment = parsedate_to_datetime(value).timestamp()
     except (ValueError, OverflowError):
         return None
-    try:  # by the clock that said so: this machine's may be set otherwise
+    try:  # by the server's clock: this machine's may be set differently
         now = parsedate_to_datetime(headers.get("date", "")).timestamp()
     except (ValueError, OverflowError):
         now = time.time()

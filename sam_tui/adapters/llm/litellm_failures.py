@@ -1,4 +1,4 @@
-"""Exceptions of litellm as our errors, judged by the provider's response if there is one."""
+"""Converts litellm's exceptions to our errors, judged by the provider's response if there is one."""
 
 import json
 import re
@@ -73,7 +73,7 @@ class LiteLLMFailures:
         return ModelCut(f"{where} broke off the answer: {self.source.clean(message)}")
 
     def _unanswered(self, error: Exception) -> ModelError:
-        """The error for a request that no response came to."""
+        """The error for a request without a response."""
         httpx = http_library.load()
         if any(
             isinstance(c, httpx.RemoteProtocolError | httpx.ReadError) for c in causes_of(error)
@@ -85,7 +85,7 @@ class LiteLLMFailures:
     def _by_litellm(
         self, litellm: Any, error: Exception, message: str, *, started: bool
     ) -> ModelError:
-        """The error for what never came over a client that is watched."""
+        """The error for an exception without a request over a watched client."""
         source, status = self.source, getattr(error, "status_code", None)
         connection = isinstance(error, litellm.exceptions.APIConnectionError)
         if connection or message == "Connection error.":

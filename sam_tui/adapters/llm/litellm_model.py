@@ -1,4 +1,4 @@
-"""Models behind litellm, which speaks to every provider; nothing else imports it."""
+"""Models through litellm, which knows every provider; no other module imports it."""
 
 import asyncio
 import gc
@@ -56,7 +56,7 @@ _ready: list[Any] = []
 """Holds litellm once it is imported and silenced: the process has one such module."""
 
 _ENVIRONMENT = {
-    # No look at the network for price lists, beta headers and tokenizers.
+    # No network access for price lists, beta headers and tokenizers.
     "LITELLM_OFFLINE_MODE": "True",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     # Otherwise litellm loads a .env file it finds above itself: the workspace's, in a local venv.
@@ -131,12 +131,12 @@ def _warm() -> None:
 
 
 def known_context(model: str) -> int | None:
-    """The context of a model in tokens by litellm's list, where that is loaded and knows it."""
+    """The context of a model in tokens by litellm's list; None if it is not loaded or lacks the model."""
     return context_of(_ready[0], model) if _ready else None
 
 
 def known_sight(model: str) -> bool | None:
-    """Whether a model takes images by litellm's list; None where that is not loaded or says nothing."""
+    """Whether a model takes images by litellm's list; None if it is not loaded or does not say."""
     if not _ready:
         return None
     try:
@@ -147,10 +147,10 @@ def known_sight(model: str) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class LiteLLMOptions:
-    """How to call. ``timeout`` is in seconds between bytes.
+    """Options of calls. ``timeout`` is in seconds between bytes.
 
-    ``priced``: whether list prices hold at ``api_base``. ``sight``: whether it takes images, where litellm
-    does not say. ``extra`` goes to litellm as it stands.
+    ``priced``: whether list prices hold at ``api_base``. ``sight``: whether the model takes images, if
+    litellm does not say. ``extra`` goes to litellm unchanged.
     """
 
     api_base: str = ""
@@ -183,7 +183,7 @@ class LiteLLMModel:
 
     @property
     def context_tokens(self) -> int | None:
-        """What litellm's table says, once litellm is loaded."""
+        """The context by litellm's table, once litellm is loaded."""
         return known_context(self._model)
 
     @property
@@ -227,7 +227,7 @@ class LiteLLMModel:
         """Nothing to release: litellm keeps its connections for the process."""
 
     def _require_whole(self, finish: str, wire: LiteLLMWire, *, started: bool) -> None:
-        """litellm makes a finished answer out of a stream that stops, and an empty one of garbage."""
+        """Raise if the stream was cut or was no answer: litellm treats both as finished answers."""
         if finish or wire.done:
             return
         where = self._source.where
@@ -239,7 +239,7 @@ class LiteLLMModel:
 
     @property
     def _patience(self) -> float:
-        """Seconds for a response to begin: what comes before its status line counts as silence."""
+        """Seconds for a response to begin; the time before its status line counts as silence."""
         return self._options.connect_timeout + self._options.timeout
 
     @property

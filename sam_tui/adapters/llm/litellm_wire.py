@@ -1,4 +1,4 @@
-"""litellm's HTTP clients, counted and mended; its chunks as deltas, and its usage as ours."""
+"""Watches and repairs litellm's HTTP responses, and converts its chunks and usage to ours."""
 
 import asyncio
 import json
@@ -57,8 +57,8 @@ class StreamedAnswer:
         return out
 
     def end(self, finish: str, where: str) -> list[Delta]:
-        """What is left to say once the answer ended for the reason ``finish``, and what must be sent
-        back with it. Raises ``ModelRejected`` where the answer was withheld."""
+        """The last deltas of an answer that ended for the reason ``finish``, and opaque data to send
+        back. Raises ``ModelRejected`` if the answer was withheld."""
         out = [*self._think.end(), *read_finish(finish, where, started=self.started)]
         if self._blocks:
             data = {OWNER: f"litellm:{self._provider}", "thinking_blocks": self._blocks}
@@ -86,12 +86,12 @@ class StreamedAnswer:
 
 
 def _text(delta: object) -> str:
-    """What the model says, or says instead."""
+    """The text of a delta, or the refusal that is in its place."""
     return str(getattr(delta, "content", None) or getattr(delta, "refusal", None) or "")
 
 
 def reported(stream: object) -> list[object]:
-    """The usages that the provider sent. litellm's own end in a count and a price of its making."""
+    """The usages that the provider sent; litellm would add counts and prices of its own."""
     chunks = getattr(stream, "chunks", None) or ()
     return [u for chunk in chunks if (u := getattr(chunk, "usage", None)) is not None]
 
@@ -124,9 +124,9 @@ _AT_ONCE = 8 * 1024
 class LiteLLMWire:
     """The response to one request of litellm's. ``error`` is why it was broken off here.
 
-    ``done`` says whether the server ended its stream with ``[DONE]``, which litellm does not tell;
-    ``fields_only`` whether what came may be the beginning of an event stream; ``stop_reason`` what
-    Anthropic's wire ended with, "" where it left that open, None on every other wire.
+    ``done``: the server ended its stream with ``[DONE]``, which litellm does not report;
+    ``fields_only``: the received part may be the beginning of an event stream; ``stop_reason``: how
+    Anthropic's answer ended, "" if it did not say, None for every other protocol.
     """
 
     def __init__(self, limits: AnswerLimits, where: str) -> None:
@@ -146,16 +146,16 @@ class LiteLLMWire:
 
     @property
     def unanswered(self) -> bool:
-        """Whether a request went out that no response came to."""
+        """Whether a request was sent that got no response."""
         return bool(self._sent) and not self.answered
 
     @property
     def refusal(self) -> ProviderRefusal | None:
-        """What the provider refused with, by its status or an event of its stream."""
+        """The provider's refusal, by its status or an event of its stream."""
         return self._refused(self._body) if self._refused is not None else self._event_error
 
     async def during(self, work: Awaitable[T]) -> T:
-        """Await a piece of litellm's work; responses that come meanwhile are looked through."""
+        """Await a piece of litellm's work; this object watches the responses that come meanwhile."""
         token = _current.set(self)
         try:
             return await work
@@ -163,14 +163,14 @@ class LiteLLMWire:
             _current.reset(token)
 
     def require_first(self, request: "httpx.Request") -> None:
-        """Raises what went wrong where litellm sends a request once more: retries are the core's."""
+        """Raise the first error if litellm sends a request again: only the core repeats requests."""
         key = (request.method, str(request.url))
         if key in self._sent:
             raise sys.exception() or http_library.load().ReadError("sent twice")
         self._sent.add(key)
 
     def require_here(self, response: "httpx.Response") -> None:
-        """Raises ``ModelRejected`` for a redirect: litellm's clients follow it with the whole request."""
+        """Raise ``ModelRejected`` for a redirect, which litellm's clients would follow with the request."""
         status, headers = response.status_code, response.headers
         self.answered = True
         if response.has_redirect_location:
@@ -185,7 +185,7 @@ class LiteLLMWire:
     async def pieces(
         self, stream: AsyncIterator[bytes], headers: "httpx.Headers"
     ) -> AsyncGenerator[bytes]:
-        """The bytes of a response as litellm may read them; raises ``ModelError``."""
+        """The bytes of a response, repaired for litellm; raises ``ModelError``."""
         try:
             require_plain(headers, self._where)
             kind = headers.get("content-type", "").lower()
@@ -233,7 +233,7 @@ class LiteLLMWire:
 
 
 def events_of_answer(body: bytes) -> bytes:
-    """A whole chat completion, of a server that does not stream, as the events that litellm reads.
+    """The events that litellm reads, made of a whole chat completion by a server that does not stream.
 
     Anything else stays as it is.
     """
@@ -252,7 +252,7 @@ def events_of_answer(body: bytes) -> bytes:
 
 
 def _broken(line: bytes) -> bool:
-    """Whether a line begins an event and does not end it: litellm passes over what it cannot read."""
+    """Whether a line is the cut beginning of an event, which litellm would skip silently."""
     begins = line.startswith(b"data:") and line[5:].lstrip().startswith(b"{")
     return begins and not line.rstrip().endswith(b"}")
 

@@ -156,7 +156,7 @@ def of_base(base: str) -> Provider | None:
 
 
 def dialect_for(model: str, provider: Provider | None) -> Dialect:
-    """How a model is spoken to: by its provider, and by what its chat template is known to want."""
+    """The dialect of a model: by its provider, and by what its chat template is known to need."""
     dialect = provider.dialect if provider is not None else Dialect()
     return replace(dialect, strict=dialect.strict or wants_strict(model))
 

@@ -1,7 +1,8 @@
-"""The bytes of one response: read, counted, mended, in lines and server-sent events (HTML standard, 9.2.6).
+"""The bytes of one response: read, counted, repaired, split into lines and server-sent events (HTML
+standard, 9.2.6).
 
-What comes in many small pieces is read a few times a second, all that came meanwhile at once: a wake-up
-for each token costs more than all that is done with the token.
+Many small pieces are read together a few times a second: a wake-up for each token would cost more than
+everything else that is done with it.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ class ReadPace:
             await asyncio.sleep(seconds)
 
     def note(self, size: int) -> None:
-        """A read brought so many bytes."""
+        """Note the size of a read."""
         self._reads += 1
         if self._reads >= AT_ONCE and size < LITTLE:
             self._due = self._clock() + INTERVAL
@@ -48,10 +49,10 @@ class ReadPace:
 
 @contextmanager
 def paced(response: "httpx.Response", pace: ReadPace) -> Generator[None]:
-    """Have the body of a response read at a pace; another kind of connection is read as it was.
+    """Read the body of a response at a pace; other kinds of connection are read without one.
 
-    The wait is below TLS, which gives out one record at a time, and what comes meanwhile stays in the
-    buffer of the kernel.
+    The wait is below TLS, which returns one record at a time; further bytes stay in the kernel's buffer
+    meanwhile.
     """
     stream: Any = response.extensions.get("network_stream")
     stream = getattr(stream, "_stream", None)
@@ -76,10 +77,10 @@ def paced(response: "httpx.Response", pace: ReadPace) -> Generator[None]:
 
 
 class EventParser:
-    """Takes bytes as they come and gives the data of each event, still as bytes.
+    """Parses bytes as they come, and returns the data of each event as bytes.
 
-    Text is only decoded in whole lines, so a character cut in two does no harm. ``failed`` is set
-    once an event named ``error`` came.
+    Only whole lines are decoded, so a character cut in two does no harm. ``failed`` is set by an event
+    named ``error``.
     """
 
     def __init__(self) -> None:
@@ -102,7 +103,7 @@ class EventParser:
         return events
 
     def close(self) -> list[bytes]:
-        """What was left when the stream ended: servers forget the last empty line."""
+        """The rest at the end of the stream: servers forget the last empty line."""
         events: list[bytes] = []
         self._line(self._rest.rstrip(b"\r"), events)
         self._line(b"", events)
@@ -135,7 +136,7 @@ def _whole(data: bytes) -> bool:
 
 
 def may_begin_events(lines: bytes) -> bool:
-    """Whether these lines may begin a model's event stream, of which the rest is missing."""
+    """Whether these lines may be the beginning of a model's event stream that was cut off."""
     return all(map(_is_field, lines.splitlines()))
 
 
@@ -157,12 +158,12 @@ _BLANK = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 class Intake:
-    """Takes what a server sends, whatever it is; ``where`` names the server in errors.
+    """Splits a response into lines; ``where`` names the server in errors.
 
-    A line is handed on once it is whole: who reads it need not look at its beginning again with every
-    piece of it. One event is no longer than an answer may be: it is parsed at once. Bytes that are
-    no UTF-8 become the replacement character. What is no ``text``, such as a binary event stream, is
-    counted only.
+    It returns whole lines only, so that the reader need not look at the beginning of a line again with
+    every piece. An event is at most as long as an answer may be, because it is parsed at once. Bytes that
+    are no UTF-8 become the replacement character. What is no ``text``, such as a binary event stream, is
+    only counted.
     """
 
     def __init__(self, limits: AnswerLimits, where: str, *, text: bool = True) -> None:
@@ -194,7 +195,7 @@ class Intake:
         return _mended(lines)
 
     def remainder(self) -> bytes:
-        """What was left without the end of a line when the response ended."""
+        """The incomplete last line of the response."""
         remainder = b"".join(self._pieces)
         self._pieces.clear()
         return _mended(remainder)
@@ -218,7 +219,7 @@ _EMPTY = re.compile(rb"\n(?:\r?\n){2,}")
 
 
 class EventLines:
-    """Reads complete lines of an event stream: drops comments and repeated empty lines, counts the rest.
+    """Drops comments and repeated empty lines from an event stream, and counts the rest.
 
     A dropped line costs a server only a byte or two, but would cost a slow reader much more.
     """
@@ -229,7 +230,7 @@ class EventLines:
         self._count = 0
 
     def take(self, lines: bytes) -> bytes:
-        """The lines that say something. Raises ``AnswerTooLarge``."""
+        """The lines with content. Raises ``AnswerTooLarge``."""
         lines = _EMPTY.sub(b"\n\n", _COMMENT.sub(b"", lines))
         self._count += lines.count(b"\n") + lines.count(b"\r") - lines.count(b"\r\n")
         if self._count > self._most:

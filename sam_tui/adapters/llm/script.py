@@ -79,13 +79,13 @@ class ScriptedError(_Part):
     retry_after: float | None = None
 
     def build(self) -> errors.ModelError:
-        """The error itself."""
+        """The exception."""
         kind: type[errors.ModelError] = getattr(errors, self.type)
         return kind(self.message, hint=self.hint, status=self.status, retry_after=self.retry_after)
 
 
 class ScriptedUsage(_Part):
-    """What the step is said to have used; the fields of ``Usage``."""
+    """The reported usage of the step; the fields of ``Usage``."""
 
     input_tokens: Count = 0
     cached_tokens: Count = 0

@@ -95,7 +95,7 @@ class ScriptedModel:
 
     @property
     def host(self) -> str:
-        """Nothing leaves the program."""
+        """Nothing: requests do not leave the program."""
         return ""
 
     @property
@@ -152,7 +152,7 @@ class ScriptedModel:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Steps by their numbers, as runs (first, last) in order: a script played through is one run."""
+    """Numbers of played steps, as runs (first, last) in order: a script played through is one run."""
 
     runs: tuple[tuple[int, int], ...] = ()
 
@@ -185,7 +185,7 @@ class Played:
 
 
 def _played(messages: Sequence[Message]) -> Played:
-    """The steps that the last scripted answer of the conversation says were played."""
+    """The played steps, as the last scripted answer of the conversation lists them."""
     for message in reversed(messages):
         opaque = message.opaque if isinstance(message, AssistantMessage) else None
         if opaque is not None and opaque.get(OWNER) == _OWNER:

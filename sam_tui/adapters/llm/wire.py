@@ -1,4 +1,4 @@
-"""Core messages as OpenAI chat messages, and request bodies whose bytes only grow at the end."""
+"""Converts core messages to OpenAI chat messages, in request bodies that only grow at their end."""
 
 import hashlib
 import json
@@ -29,13 +29,13 @@ _NAME_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What an endpoint wants differently.
+    """The differences of an endpoint.
 
     ``owner``: whose opaque data is sent back. ``strict``: a user message must not follow a user or a
-    tool message, and call ids are nine letters or digits (Mistral, and chat templates made after
-    it). ``echo_reasoning``: reasoning is sent back with the answer (DeepSeek and Moonshot refuse
-    tool results otherwise). ``stream_options``: whether the field is known (Mistral refuses it).
-    ``images``: whether the model takes any; their reminder's words are sent in any case.
+    tool message, and call ids are nine letters or digits (Mistral, and chat templates made after it).
+    ``echo_reasoning``: reasoning is sent back with the answer (DeepSeek and Moonshot refuse tool results
+    otherwise). ``stream_options``: whether the field is known (Mistral refuses it). ``images``: whether
+    the model takes any; the words of their reminder are sent in any case.
     """
 
     owner: str = ""
@@ -79,7 +79,7 @@ class _Transcript:
     ends: list[int] = field(default_factory=list[int])
 
     def update(self, messages: Sequence[Message], dialect: Dialect) -> None:
-        """Keep the part that is the same, by identity, and append what is new."""
+        """Reuse the bytes of messages that are the same objects, and append the new ones."""
         same = 0
         for old, new in zip(self.sent, messages, strict=False):
             if old is not new:
@@ -194,7 +194,7 @@ def _assistant(message: AssistantMessage, dialect: Dialect) -> dict[str, Any]:
 
 
 def _opaque(message: AssistantMessage, owner: str) -> dict[str, Any]:
-    """What a provider gets back as it came; nothing of another's."""
+    """A provider's own opaque data, unchanged; never another provider's."""
     opaque = message.opaque or {}
     if not owner or opaque.get(OWNER) != owner:
         return {}
@@ -202,7 +202,7 @@ def _opaque(message: AssistantMessage, owner: str) -> dict[str, Any]:
 
 
 def _call(call: ToolCall, dialect: Dialect) -> dict[str, Any]:
-    # Providers refuse a whole history for one name or argument text that they would not write.
+    # Providers refuse a whole history because of one name or argument text that they would not write.
     name = _NAME_UNSAFE.sub("_", call.name)[:64] or "unknown"
     arguments = call.arguments if is_object(call.arguments) else "{}"
     function = {"name": name, "arguments": arguments}

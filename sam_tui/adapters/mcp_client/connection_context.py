@@ -1,4 +1,4 @@
-"""What a connection needs of the program: ways to start and reach servers, to ask, and to store logins."""
+"""What a connection needs from the program: starting and reaching servers, asking, and storing logins."""
 
 import hashlib
 import importlib

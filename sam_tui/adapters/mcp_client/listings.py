@@ -1,4 +1,4 @@
-"""Lists of a server, an entry at a time: what of an entry does not fit the protocol costs it alone."""
+"""Lists of a server, read entry by entry: one that does not fit the protocol is left out, not the list."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,10 +42,10 @@ class Listing(Generic[Entry]):
 
 
 def fit_entries(message: object) -> None:
-    """Leave out what does not fit the protocol of the lists in a server's answer; ``_meta`` then says what.
+    """Remove invalid entries from the lists in a server's answer; ``_meta`` then names them.
 
-    Of the other entries only what is read stays: a hint that is none, or a promise about results whose
-    pattern could take for ever, costs nobody a tool.
+    Of the other entries only the fields that are read stay: an invalid hint, or a schema of results whose
+    pattern could run forever, must not cost a tool.
     """
     result: Any = getattr(message, "result", None)
     page = cast("dict[str, Any]", result) if isinstance(result, dict) else {}

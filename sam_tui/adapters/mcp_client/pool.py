@@ -25,9 +25,9 @@ _REFRESH_SECONDS = 10.0
 class ServerFile:
     """A file that may name servers.
 
-    ``trusted`` says whether what it names counts, as far as is known; ``vouches`` looks again, and
-    whether this is what the file held when it was trusted. A project's lies below its ``root``.
-    ``text`` stands in place of a file where the command line holds one.
+    ``trusted`` says whether its servers count, as far as is known; ``vouches`` checks again, and whether
+    this was the file's content when it was trusted. A project's file is below its ``root``. ``text``
+    replaces the file if the command line has the content itself.
     """
 
     path: str
@@ -47,7 +47,7 @@ class ServerFile:
         servers = () if data is None else self.reader.parse(data, self.path)
         if data is None or not servers:
             return servers, True
-        # What was read is judged, not what stands there by now.
+        # The content that was read is judged, not the file at a later moment.
         return servers, self.trusted() and self.vouches(data)
 
 

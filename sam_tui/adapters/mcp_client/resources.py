@@ -1,6 +1,6 @@
-"""The resources of a server as two tools: what there is, and reading one.
+"""The resources of a server as two tools: one lists them, one reads one.
 
-A third tool, which no model is told of, hands out the prompt that a message names.
+A third tool, which the model does not see, returns the prompt that a message names.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Tools of servers as tools of ours: arguments checked by their schema, calls run by the executor."""
+"""Servers' tools as our tools: checks arguments by their schema; the executor runs the calls."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean",
 
 
 class ServerArguments(Arguments):
-    """What a call of a server's tool was given."""
+    """The arguments of a call of a server's tool."""
 
     values: dict[str, Any]
 
@@ -56,7 +56,7 @@ class ServerArguments(Arguments):
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-        """What an example of a call is made from."""
+        """The schema from which an example of a call is made."""
         fields = cast("dict[str, Any]", cls.checked.get("properties", {}))
         return {
             "properties": {name: _sketch(field) for name, field in fields.items()},

@@ -184,8 +184,7 @@ async def _paced(
 
 
 async def watched(client: Client, changed: Callable[[], None]) -> None:
-    """Subscribe to changes of the tools, as servers of the 2026 revision announce them to subscribers
-    alone."""
+    """Subscribe to changes of the tools: servers of the 2026 revision announce them to nobody else."""
     tools = client.server_capabilities.tools
     if client.protocol_version < _LISTENED_TO or tools is None or not tools.list_changed:
         return
@@ -242,7 +241,7 @@ def lost(error: BaseException) -> bool:
 
 
 def refuses_login(error: BaseException) -> bool:
-    """Whether a login came to nothing."""
+    """Whether an error means that a login failed."""
     return isinstance(_first(error), OAuthFlowError)
 
 

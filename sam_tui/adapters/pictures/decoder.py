@@ -1,8 +1,8 @@
-"""A program of its own that decodes one image: bytes on standard input, pixels on standard output.
+"""A program that decodes one image: bytes on standard input, pixels on standard output.
 
 ``python -I -S decoder.py FOLDER KIND WIDTH HEIGHT [GROUND]``: Pillow is imported from the folder. The
 answer is a raster; with a ground, such as ``#102030``, pixels of a palette. It limits itself before it
-reads a byte of the image, and ends with 1 where that cannot be decoded.
+reads a byte of the image, and ends with 1 if that cannot be decoded.
 """
 
 import io
@@ -23,7 +23,7 @@ COLOURS = 240
 
 
 def limit() -> None:
-    """From here on no file, socket or process can be opened, and memory and time are bounded."""
+    """Forbid to open files, sockets and processes from now on, and limit memory and time."""
     bounds = {
         resource.RLIMIT_AS: MEMORY,
         resource.RLIMIT_CPU: SECONDS,
@@ -36,7 +36,7 @@ def limit() -> None:
         try:
             resource.setrlimit(which, (most, most))
         except (OSError, ValueError):
-            continue  # macOS bounds no address space; the number of pixels is held all the same
+            continue  # macOS does not limit the address space; the number of pixels is limited anyway
 
 
 def read_exactly(size: int) -> bytes:
@@ -70,7 +70,7 @@ def decode(data: bytes, kind: str, size: tuple[int, int], ground: str) -> bytes:
 
 
 def prepare(kind: str, ground: str) -> None:
-    """Have everything imported that decoding such a file needs: afterwards no module can be opened."""
+    """Import all modules that decoding such a file needs: no file can be opened afterwards."""
     from PIL import Image
 
     for module in ("MpoImagePlugin", "TiffImagePlugin"):  # some JPEG files need these

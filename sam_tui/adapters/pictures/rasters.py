@@ -43,7 +43,7 @@ class DecodedPictures:
         return _pixels(answer, size)
 
     async def _decoded(self, image: Image, size: tuple[int, int], ground: str, most: int) -> bytes:
-        """What the program answers, at most so many bytes; nothing where it cannot."""
+        """The program's answer, at most so many bytes; empty if it fails."""
         kind = _KINDS.get(image.mime)
         data = _bytes_of(image)
         folder = _pillow()
@@ -93,7 +93,7 @@ def _unheard(text: str) -> None:
 
 
 async def _answer(program: PipedProgram, most: int) -> bytes:
-    """What a program writes; nothing where that is more than it may."""
+    """The output of a program; empty if it is longer than allowed."""
     answer = bytearray()
     while piece := await program.read():
         answer += piece
@@ -103,7 +103,7 @@ async def _answer(program: PipedProgram, most: int) -> bytes:
 
 
 def _raster(answer: bytes) -> Raster | None:
-    """The raster of an answer, which is not believed: sizes have to fit."""
+    """The raster of an answer; None unless its sizes fit, because a decoder may be taken over."""
     if len(answer) < _RASTER.size:
         return None
     width, height = _RASTER.unpack_from(answer)
@@ -114,7 +114,7 @@ def _raster(answer: bytes) -> Raster | None:
 
 
 def _pixels(answer: bytes, size: tuple[int, int]) -> Pixels | None:
-    """The pixels of an answer, which is not believed either."""
+    """The pixels of an answer; None unless their sizes fit."""
     if len(answer) < _PIXELS.size:
         return None
     width, height, colours = _PIXELS.unpack_from(answer)

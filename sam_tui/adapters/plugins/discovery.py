@@ -1,4 +1,4 @@
-"""Entry points -> tools and reminders. A broken one is reported and left out, never fatal.
+"""Loads tools and reminders from entry points. A broken one is reported and left out, never fatal.
 
 ``sam_tui.tools`` points to a callable that takes ``core.services.Services`` and returns a ``Tool`` or
 several; ``sam_tui.reminders`` to one that takes the same and returns a ``Reminder`` or several. An
@@ -79,11 +79,11 @@ def discover(services: Services, *, names_taken: Collection[str]) -> Plugins:
 
 
 def _declared() -> bool:
-    """Whether anything installed may declare one of our groups.
+    """Whether any installed package may declare one of our groups.
 
-    A look at the declarations themselves: ``importlib.metadata`` takes twenty times as long to load
-    and to read them, at every start, for what hardly anybody has. Whatever is not a plain folder of
-    ``*.dist-info`` counts as maybe.
+    This reads the declarations themselves: ``importlib.metadata`` takes twenty times as long, at every
+    start, for plugins that hardly anybody has. Anything but a plain folder of ``*.dist-info`` counts as
+    maybe.
     """
     for folder in sys.path:
         with suppress(OSError):
@@ -94,7 +94,7 @@ def _declared() -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _any_declares(folder: str, _changed: int) -> bool:
-    """Whether what lies in a folder may; looked up once for a state of the folder."""
+    """Whether a folder's packages may declare one; cached until the folder changes."""
     try:
         names = os.listdir(folder)
     except NotADirectoryError:

@@ -1,4 +1,4 @@
-"""Policy files: TOML with rules and a few settings; whatever is not known in them is an error."""
+"""Policy files: TOML with rules and a few settings; an unknown key is an error."""
 
 import os
 import re
@@ -50,7 +50,7 @@ _SERVER = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})|\[[0-9A-Fa-f:.]{2,
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """One layer as written. ``mode`` is empty and ``minutes`` None where the file says nothing."""
+    """One layer as written. ``mode`` is empty and ``minutes`` None where the file sets nothing."""
 
     path: str
     layer: Layer
@@ -113,7 +113,7 @@ def parse_policy(text: str, path: str, layer: Layer, *, root: str, home: str) ->
 
 
 def parse_untrusted(text: str, path: str, *, root: str, home: str) -> PolicyFile:
-    """What can be used of a project's policy: each setting and rule for itself."""
+    """The usable part of a project's policy: each setting and rule is judged by itself."""
     ignored: list[str] = []
     try:
         table = toml_table(text, path, _CORRECT)
@@ -147,7 +147,7 @@ class _Reader:
         return self._with_programs(policy, table.get("program", []))
 
     def _with_programs(self, policy: PolicyFile, entries: object) -> PolicyFile:
-        """The policy with what it says of programs; a project can only make them heavier."""
+        """The policy with its entries about programs; a project can only make judgements stricter."""
         programs: dict[str, Program] = {}
         least: dict[str, CommandClass] = {}
 
@@ -165,7 +165,7 @@ class _Reader:
         return replace(policy, programs=programs, least=least)
 
     def _each(self, key: str, entries: object, add: Callable[[tuple[int, object]], None]) -> None:
-        """Give each table of an array with its number to ``add``."""
+        """Call ``add`` with each table of an array and its number."""
 
         def add_all(entries: object) -> None:
             if not isinstance(entries, list):
@@ -355,7 +355,7 @@ class _Reader:
 
 
 def _wrong_kind(key: str, value: object) -> str:
-    """What a value should have been, in words; empty if it is right."""
+    """The expected kind of a value, in words; empty if the value is of that kind."""
     if key == "exact":
         return "" if isinstance(value, bool) else "true or false"
     if key == "days":

@@ -1,4 +1,4 @@
-"""Everything a guard's policy rests on, read from its places at once."""
+"""The policy files, trust and stores that a guard's policy is made of, read together."""
 
 import os
 import shlex
@@ -64,9 +64,9 @@ class AppFolders:
 
     @property
     def protected(self) -> tuple[str, ...]:
-        """Real paths of what belongs to this program: these folders, and the usual ones.
+        """Real paths that belong to this program: these folders, and the usual ones.
 
-        Where variables or options name others, programs without them still have their tokens,
+        If variables or options name others, programs without them still have their tokens,
         conversations and settings in the usual ones.
         """
         folders = [self.data_dir, self.config_dir]
@@ -92,7 +92,7 @@ class Layers:
         return self.state == "trusted"
 
     def mode(self, chosen: PermissionMode | None) -> PermissionMode:
-        """The mode that holds: as chosen by a flag, else the stricter file, else ``ask``.
+        """The mode in force: the flag's, else the stricter file's, else ``ask``.
 
         Raises ``ConfigurationError`` for a flag that the administrator does not allow.
         """
@@ -106,7 +106,7 @@ class Layers:
         return mode if mode in allowed else allowed[0]
 
     def sandbox(self, chosen: SandboxTerms) -> SandboxTerms:
-        """How commands are held: as chosen by flags, else as the project tightens, else the person.
+        """The confinement of commands: by flags, else by the project if stricter, else by the person.
 
         Raises ``ConfigurationError`` for a flag that is wider than the administrator allows.
         """
@@ -115,13 +115,13 @@ class Layers:
 
     @property
     def limits(self) -> TurnLimits:
-        """Of model calls: the person's, as the project and the administrator tighten them."""
+        """The limits of a turn: the person's, lowered by the project and the administrator."""
         return tightened(tightened(self.user.limits, self.project.limits), self.system.limits)
 
     def turn_limits(self, turns: int | None, tokens: int | None, cost: float | None) -> Limits:
-        """What a turn may spend: as flags say, else the files.
+        """The budget of a turn: by flags, else by the files.
 
-        What a person set the model cannot raise, and what the administrator set no flag.
+        The model cannot raise a limit of the person, nor a flag one of the administrator.
         """
         limits, most = self.limits, self.system.limits.max_turns
         turns = turns or limits.max_turns
@@ -142,7 +142,7 @@ class Layers:
 
     @property
     def seconds(self) -> float | None:
-        """How long counted grants last where a file says so; other files can only shorten the person's."""
+        """For how many seconds counted grants last; other files can only shorten the person's value."""
         files = (self.user, self.project, self.system)
         minutes = [file.minutes for file in files if file.minutes is not None]
         if self.user.minutes is None and minutes:
@@ -156,7 +156,7 @@ def read_layers(folders: AppFolders, workspace: str) -> Layers:
     states: list[TrustState] = [trust.state(workspace)]
 
     def vouched(data: bytes) -> bool:
-        # What was read counts, not what stands there a moment later, when its digest is looked at.
+        # The text that was read counts, not the file at the later moment of its digest.
         if states[0] == "trusted" and not trust.vouches(workspace, PROJECT_FILE, data):
             states[0] = "changed"
         return states[0] == "trusted"
@@ -180,7 +180,7 @@ def _administrators(folder: str, home: str) -> PolicyFile:
 
 
 def renewed(layers: Layers, folders: AppFolders, workspace: str, state: TrustState) -> Layers:
-    """The layers once the folder stands otherwise. Only trusting can fail for what is in a file."""
+    """The layers after the folder's trust has changed. Only trusting can fail for a faulty file."""
     try:
         layers_now = read_layers(folders, workspace)
         return layers_now if state == "trusted" else replace(layers_now, state=state)

@@ -1,7 +1,7 @@
-"""What is read without a question: by every command, and by a program that the person configured.
+"""Paths that every command, or a program of the person's configuration, reads without a question.
 
-``free_reads`` names the system, toolchains and their settings; ``NamedReads`` finds what a program
-reads to start: itself, its interpreter, what its command line names.
+``free_reads`` lists the system, toolchains and their settings; ``NamedReads`` finds the files that a
+program reads to start: itself, its interpreter, files on its command line.
 """
 
 import os
@@ -76,7 +76,7 @@ def free_reads(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _prefixes(path: str) -> Iterable[str]:
-    """Where the programs of a search path belong: beside ``bin`` lies what they need."""
+    """The folders to which programs of a search path belong: their files are beside ``bin``."""
     for entry in path.split(os.pathsep):
         folder = entry.rstrip("/")
         yield folder
@@ -85,7 +85,7 @@ def _prefixes(path: str) -> Iterable[str]:
 
 
 def _there(named: Iterable[str], home: str) -> Iterable[str]:
-    """Each once, without relative ones, and without what would open a home folder as a whole."""
+    """Each existing path once, without relative ones, and without any that contains a home folder."""
     existing: set[str] = set()
     real_paths = RealPaths()
     for path in named:
@@ -110,8 +110,8 @@ _LONGEST_LINE = 4096
 
 @dataclass(frozen=True, slots=True)
 class NamedReads:
-    """``home`` is the person's, ``roots`` are the workspace's: what stands there was named by others,
-    so nothing is followed from it."""
+    """Finds what a command line needs to read. ``home`` is the person's; paths in the ``roots``, the
+    workspace's, are not followed, because others may have made them."""
 
     home: str
     roots: tuple[str, ...]
@@ -125,7 +125,7 @@ class NamedReads:
         return tuple(dict.fromkeys(paths))
 
     def of_line(self, line: str, cwd: str) -> tuple[str, ...]:
-        """The same of a line for a shell."""
+        """The same for a shell's command line."""
         return self.of(_split(line), cwd)
 
     def _words(self, words: Iterable[str]) -> Iterator[str]:
@@ -141,7 +141,7 @@ class NamedReads:
         return word
 
     def _needed(self, path: str, *, starts: bool = False) -> Iterator[str]:
-        """A file or folder, where its links lead, and the project or installation around it."""
+        """A file or folder, the targets of its links, and the project or installation around it."""
         if not _exists(path) or self._of_workspace(path):
             return
         real = os.path.realpath(path)
@@ -158,7 +158,7 @@ class NamedReads:
             yield from self._needed(os.path.normpath(interpreter), starts=True)
 
     def _around(self, folder: str) -> str:
-        """The project that a folder belongs to, or where programs are installed, or itself."""
+        """The folder's project, or the installation of its programs, or the folder itself."""
         above = os.path.dirname(folder) if os.path.basename(folder) in PROGRAMS else folder
         directory = folder
         while not self._wide(directory):
@@ -168,7 +168,7 @@ class NamedReads:
         return folder if self._wide(above) else above
 
     def _wide(self, folder: str) -> bool:
-        """Whether it is the home folder as a whole, or one that many programs share."""
+        """Whether it is the whole home folder, or one that many programs share."""
         return os.path.dirname(folder) == "/" or self._holds_home(folder)
 
     def _holds_home(self, folder: str) -> bool:
@@ -176,7 +176,7 @@ class NamedReads:
         return f"{os.path.realpath(self.home)}/".startswith(f"{real}/") if self.home else not real
 
     def _of_workspace(self, path: str) -> bool:
-        """Whether the way to a path leads through the workspace."""
+        """Whether a path passes through the workspace."""
         while True:
             real = os.path.realpath(path)
             if any(f"{real}/".startswith(f"{root.rstrip('/')}/") for root in self.roots):

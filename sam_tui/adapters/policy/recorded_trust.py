@@ -1,4 +1,4 @@
-"""Trust in the scratch copy of a recording: what its files tell a model, and nothing that acts."""
+"""Trust in the scratch copy of a recording: only in files that instruct a model, in none that act."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ _MOST = 1_000_000
 
 
 def only_tells(name: str) -> bool:
-    """Whether a file of this name says something to a model: no policy, hook, server or bundle does."""
+    """Whether a file of this name only instructs a model, unlike policies, hooks, servers and bundles."""
     return (
         name == FURTHER_INSTRUCTIONS
         or name.startswith(_BELOW)
@@ -29,9 +29,9 @@ def only_tells(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RecordedTrust(FileTrust):
-    """A ``TrustStore`` of one folder. ``files`` are those that count, by name, with their SHA-256.
+    """A ``TrustStore`` of one folder. ``files`` are the trusted ones, by name, with their SHA-256.
 
-    A name that does more than tell something counts for nothing, whoever wrote it there.
+    A name of a file that does more than instruct a model is never trusted.
     """
 
     files: Mapping[str, str]

@@ -1,5 +1,4 @@
-"""What policy says about the kernel sandbox: how strict it is, the network, caches, what it hides,
-and how much a command may use up."""
+"""Policy settings of the kernel sandbox: strictness, network, caches, hidden paths, and limits."""
 
 import os
 import re
@@ -120,8 +119,8 @@ _VARIABLE = re.compile(r"[A-Za-z_*?][A-Za-z0-9_*?]*")
 class SandboxTerms:
     """The sandbox settings of one file, or of all files together; None where nothing is set.
 
-    ``hosts`` is what the network is held to where it is a list, and ``lists`` all that follow from
-    several files. ``caches`` are names of ``CACHES``, ``passed`` those of variables, with ``*`` and ``?``.
+    ``hosts`` is the list to which the network is limited, if it is one, and ``lists`` all lists of several
+    files together. ``caches`` are names of ``CACHES``, ``passed`` names of variables, with ``*`` and ``?``.
     """
 
     kind: SandboxChoice | None = None
@@ -214,7 +213,7 @@ def _hosts(table: Mapping[str, object], fault: Fault) -> tuple[str, ...] | None:
 
 
 def _host_lists(project: SandboxTerms, user: SandboxTerms) -> Iterator[tuple[str, ...]]:
-    """The lists that hold at once: the person's, unless the project's alone narrows the network."""
+    """The lists in force together: the person's, unless only the project limits the network to a list."""
     mine = user.network or DEFAULT_NETWORK
     if mine == "hosts" or project.network != "hosts":
         yield user.hosts or ()
@@ -305,9 +304,9 @@ class SandboxPlan:
 def sandbox_plan(
     terms: SandboxTerms, policy: Policy, home: str, *, local: Sequence[str] = ()
 ) -> SandboxPlan:
-    """Secrets and the program's own data are hidden, but for what rules of the person open now.
+    """The plan: it hides secrets and the program's own data, except what the person's rules open now.
 
-    ``local`` are servers that are not public and yet may be reached.
+    ``local`` are servers that are not public and may be reached all the same.
     """
     hidden, opened = _hidden(policy)
     return SandboxPlan(
@@ -345,7 +344,7 @@ def _exact_paths(policy: Policy) -> Iterator[str]:
 
 
 def _redirected(opened: Sequence[str]) -> Mapping[str, str]:
-    """So that an install works without a question about every file that it would keep for later."""
+    """Variables that move caches, so that an install needs no question for every file that it caches."""
     return {
         variable: f"caches/{name}"
         for variable, name in REDIRECTED.items()
@@ -354,9 +353,9 @@ def _redirected(opened: Sequence[str]) -> Mapping[str, str]:
 
 
 def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...], home: str) -> HostTerms:
-    """The lists, the first of them with what the person allowed; what a rule restricts is asked.
+    """The host lists, the first with the hosts that the person's rules allow; others are asked about.
 
-    What was allowed in a question is left to the guard, which hears when it is taken back.
+    Hosts allowed in a question are left to the guard, which learns when the person revokes that.
     """
     about = [rule for rule in policy.rules.rules if rule.about_hosts and rule.concerns(CONNECT)]
     allowed = _entries(rule for rule in about if rule.effect == "allow" and _stands(rule))
@@ -368,7 +367,7 @@ def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...], home
 
 
 def _stands(rule: Rule) -> bool:
-    """Whether the person wrote the rule, and it holds at all times."""
+    """Whether the person wrote the rule by hand, and it holds at all times."""
     return rule.layer == "user" and rule.window.always and not rule.id.startswith(KEPT)
 
 

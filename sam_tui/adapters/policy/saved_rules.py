@@ -1,5 +1,5 @@
-"""What the person allowed, in files: for good, as rules at the end of their own policy file, and for
-a while, in a ledger that other processes read."""
+"""The person's permissions in files: permanent ones as rules at the end of their own policy file, temporary
+ones in a ledger that other processes read."""
 
 import contextlib
 import json
@@ -33,7 +33,7 @@ class FileLedger:
         self._revoked: frozenset[str] = frozenset()
 
     def publish(self, grants: Sequence[LiveGrant]) -> None:
-        """Show what is granted now; nothing granted leaves no file. A full disk changes no grant."""
+        """Write the present grants for other processes. A failed write changes no grant."""
         path = self._path(self._process)
         try:
             if not grants:
@@ -45,7 +45,7 @@ class FileLedger:
             return
 
     def revoked(self) -> frozenset[str]:
-        """Ids that another process took back; one ``stat`` where nothing changed."""
+        """The ids of grants that another process revoked; only one ``stat`` if nothing changed."""
         path = self._path(self._process, "revoked")
         try:
             status = os.stat(path)
@@ -59,7 +59,7 @@ class FileLedger:
         return self._revoked
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Remove the file."""
         for kind in ("json", "json.lock", "revoked"):
             with contextlib.suppress(OSError):
                 os.unlink(self._path(self._process, kind))
@@ -79,7 +79,7 @@ class FileLedger:
                     entry["process"] = process
                     grant = LiveGrant(**entry)
                     over = grant.expires is not None and grant.expires <= expiry_seconds()
-                    # Its process finds out at its next decision.
+                    # Its process notices at its next decision.
                     if grant.id not in revoked and not over:
                         grants.append(grant)
         return grants
@@ -123,7 +123,7 @@ _MARK = "# Allowed in a question"
 
 @dataclass(frozen=True, slots=True)
 class SavedRules:
-    """The ``RuleStore``: ``policy.toml`` of the settings folder. Nobody but the person adds to it."""
+    """The ``RuleStore``: ``policy.toml`` of the settings folder. Only the person's answers add to it."""
 
     config_dir: str
     home: str
@@ -138,7 +138,7 @@ class SavedRules:
         return os.path.join(self.config_dir, POLICY_FILE)
 
     def add(self, grant: SavedGrant) -> str:
-        """Write a permission down; its id. The same one twice is kept once.
+        """Add a permission to the file, once; returns its id.
 
         Raises ``ConfigurationError`` when the file is invalid or cannot be written.
         """
@@ -155,7 +155,7 @@ class SavedRules:
         return identifier
 
     def rules(self) -> tuple[Rule, ...]:
-        """What was allowed this way; rules that were written by hand are left out."""
+        """The rules that ``add`` wrote; those written by hand are left out."""
         rules = load_policy(self.path, "user", root=self.home or "/", home=self.home).rules
         return tuple(rule for rule in rules if rule.id.startswith("user:grant_"))
 
@@ -180,7 +180,7 @@ class SavedRules:
         return frozenset(identifiers) - self._seen[mark]
 
     def revoke(self, identifier: str) -> bool:
-        """Take the rule of that id out of the file; False when it holds none such."""
+        """Remove the rule of that id from the file; False if there is none."""
         if not os.path.exists(self.path):
             return False
         identifier = identifier.removeprefix("user:")
@@ -198,7 +198,7 @@ class SavedRules:
                 )
             start, end = blocks[ids.index(identifier)]
             while end > start + 1 and lines[end - 1].lstrip()[:1] in ("#", ""):
-                end -= 1  # what stands above the next rule belongs to that
+                end -= 1  # comments above the next rule belong to that
             if start and lines[start - 1].startswith(_MARK):
                 start -= 1
             remaining = "".join(lines[:start]).rstrip("\n") + "\n" + "".join(lines[end:])

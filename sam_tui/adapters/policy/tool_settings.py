@@ -1,4 +1,4 @@
-"""What the person's own tools are configured to reach: remotes, indexes, and the proxies on the way."""
+"""Hosts that the person's tools are configured to reach: remotes, indexes, and proxies."""
 
 import asyncio
 import os
@@ -53,10 +53,10 @@ _PROXY_LINE = re.compile(
 
 
 class PackageSources:
-    """Reads files before anything runs that the agent started, and asks the tools for the first question.
+    """Reads settings before the agent starts anything, and asks the tools at the first question.
 
-    A search path, or a variable of an interpreter, can lead into the ``workspace`` (its real folders), to a
-    program or settings that the agent wrote: the tools get none that does. Every line is held like a
+    A search path or an interpreter's variable can lead into the ``workspace`` (its real folders), to a
+    program or settings that the agent wrote: such values are removed. Every tool is confined like a
     command: it writes nothing, reaches nobody, reads no secret.
     """
 
@@ -86,7 +86,7 @@ class PackageSources:
 
     async def _look(self) -> tuple[str, ...]:
         if self._commands().confinement.kind == "none":
-            return ()  # nothing holds here, and every command is asked for
+            return ()  # nothing confines commands here, and each one is asked about
         lines = _INDEXES if self._home else ()
         printed = await asyncio.gather(*map(self._print, lines))
         return hosts_in("\n".join((self._written, *printed)))[:_MOST]
@@ -113,8 +113,8 @@ class PackageSources:
 
 
 def without_folders(environ: Mapping[str, str], folders: Sequence[str]) -> dict[str, str]:
-    """The variables that name something in these real folders, without it: parts of lists of paths go, any
-    other value becomes empty."""
+    """The variables without parts that name something in these real folders: an entry is removed from a
+    list of paths, any other value becomes empty."""
     changed: dict[str, str] = {}
     for name, value in environ.items():
         parts = value.split(os.pathsep)
@@ -177,7 +177,7 @@ def _named(text: str) -> Sequence[str]:
 
 
 def _nobody(_: str) -> None:
-    """What the tools print is read at the end."""
+    """Ignores output while it arrives; the result is read at the end."""
 
 
 def proxies_of(
@@ -185,8 +185,8 @@ def proxies_of(
 ) -> tuple[tuple[str, int], ...]:
     """Hosts and ports of the proxies, as curl and others read them.
 
-    Settings in a ``changeable`` folder (real paths: the workspace and what was added) count for nothing:
-    the agent would choose where everything goes.
+    Settings in a ``changeable`` folder (real paths: the workspace and added ones) are ignored, because the
+    agent could direct all traffic by them.
     """
     values = [
         value

@@ -1,4 +1,4 @@
-"""Which folders the person trusts: their real paths, and digests of what would be believed there."""
+"""Folders that the person trusts: their real paths, and digests of the files that trust covers."""
 
 import hashlib
 import json
@@ -59,7 +59,7 @@ class FileTrust:
 
     @property
     def path(self) -> str:
-        """Where trust is kept."""
+        """The path of the trust file."""
         return os.path.join(self.config_dir, TRUST_FILE)
 
     def state(self, folder: str) -> TrustState:
@@ -96,7 +96,7 @@ class FileTrust:
         )
 
     def believed(self, folder: str, *, deep: bool = False) -> tuple[Believed, ...]:
-        """The files that would count, each with its beginning; ``deep`` looks below for more."""
+        """The files that trust would cover, each with its beginning; ``deep``: also in folders below."""
         believed: list[Believed] = []
         for name in _names(folder, _nested(folder) if deep else ()):
             if len(believed) == _SHOWN_FILES:
@@ -119,7 +119,7 @@ class FileTrust:
         return Inspection(tuple(believed), digests)
 
     def trust(self, folder: str, shown: Inspection | None = None) -> None:
-        """Trust a folder as it is now, or as it was shown."""
+        """Trust a folder with its present files, or with those shown. Raises ``ConfigurationError``."""
         real = os.path.realpath(folder)
         if not os.path.isdir(real):
             raise ConfigurationError(f"{folder} is not a folder.", hint="Name an existing folder.")
@@ -145,7 +145,7 @@ class FileTrust:
             self._store(entries)
 
     def revoke(self, folder: str) -> bool:
-        """Trust it no longer; works for a folder that is gone, too."""
+        """End the trust in a folder, even one that no longer exists; whether there was any."""
         real = os.path.realpath(folder)
         if real not in self._load():
             return False
@@ -255,7 +255,7 @@ _BELOW = tuple(f"{folder}/" for folder in FOLDERS)
 
 
 def _nested_of(names: Iterable[str]) -> tuple[str, ...]:
-    """The trusted names that lie in folders below."""
+    """The trusted names in folders below."""
     return tuple(
         name for name in names if name not in FILES and not name.startswith((*_BELOW, _NOT_TEXT))
     )

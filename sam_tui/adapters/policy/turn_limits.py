@@ -34,10 +34,10 @@ Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """Model calls of one message, up to how many the agent may raise the default by itself, and how
-    large one answer of a model may be; how long and how much checkpoints keep.
+    """Limits of policy files: model calls of one message, the number to which the agent may raise the
+    default itself, the size of one answer, and the age and size of checkpoints.
 
-    None where nothing is said.
+    None where a file sets no limit.
     """
 
     max_turns: int | None = None
@@ -66,7 +66,7 @@ NO_LIMITS = TurnLimits()
 
 
 def read_limits(table: Mapping[str, Any], fault: Fault) -> TurnLimits:
-    """What a file says. Raises what ``fault`` makes of a setting that cannot be used."""
+    """The limits of a file. Raises the error that ``fault`` makes for an unusable value."""
     settings_value = table.get(KEY, {})
     if not isinstance(settings_value, dict):
         raise fault("limits are a table", (KEY,), "Write [limits] above them.")
@@ -83,7 +83,7 @@ def read_limits(table: Mapping[str, Any], fault: Fault) -> TurnLimits:
 
 
 def tightened(base: TurnLimits, other: TurnLimits) -> TurnLimits:
-    """What holds of both files: the second, a project's or the administrator's, can only lower limits."""
+    """The limits of both files: the second, a project's or the administrator's, can only lower them."""
     lowest: dict[str, int | None] = {}
     for name, default in _DEFAULTS.items():
         limit, its = getattr(base, name), getattr(other, name)

@@ -1,4 +1,4 @@
-"""The prompt library: files of three sources in a fixed order, broken ones told and left out."""
+"""The prompt library: files of three sources in a fixed order; broken ones are reported and left out."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Looking through folders with ripgrep."""
+"""Searching folders with ripgrep."""
 
 from sam_tui.adapters.search.ripgrep import RipgrepSearch
 

@@ -61,9 +61,9 @@ class _Grep:
 
 @dataclass(slots=True)
 class _Selection:
-    """Which names of a folder are taken, who counts them, and the first of them in path order so far.
+    """Selects the names of a folder, counts them, and holds the first of them in path order.
 
-    ``most`` is how many are wanted; some more are held until they are sorted.
+    ``most`` is the wanted number; some more are held until they are sorted.
     """
 
     glob: Glob
@@ -89,7 +89,7 @@ class _Selection:
 
 
 class Count:
-    """Tells how many were found so far: the first at once, then each time there are twice as many."""
+    """Reports the number of finds: the first at once, then each time it has doubled."""
 
     def __init__(self, what: str, on_count: Hear) -> None:
         self._what = what
@@ -104,10 +104,10 @@ class Count:
 
 
 class RipgrepSearch:
-    """Searches by ripgrep: .gitignore honoured, hidden and binary files skipped, no links followed.
+    """Searches by ripgrep: .gitignore respected, hidden and binary files skipped, no links followed.
 
-    ``seconds`` is how long one search may take. ``binary`` overrides where ripgrep is looked for.
-    ``search_filter`` tells for a folder which of its files may be shown: the others are as if not there.
+    ``seconds`` is how long one search may take. ``binary`` overrides the path of ripgrep.
+    ``search_filter`` decides for a folder which of its files may be found; others seem not to exist.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class RipgrepSearch:
         return GrepResult(tuple(hits[: request.limit]), bool(cut) or len(hits) > request.limit, cut)
 
     def _cut(self, latest: str) -> str:
-        """Where a search was when its time ran out, in words; ``latest`` is the path it came to last."""
+        """Where a search stopped when its time ran out, in words; ``latest`` is the last path."""
         folder = latest.rpartition("/")[0] if latest != "." else ""
         inside = f" in {folder}/" if folder else ""
         return f"stopped{inside} after {self._seconds:g} s"

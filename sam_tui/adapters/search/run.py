@@ -1,4 +1,4 @@
-"""One run of ripgrep over an opened folder, with its output as hits; its end is waited for."""
+"""One run of ripgrep in an opened folder, and its output as hits; the run's end is awaited."""
 
 import asyncio
 import base64
@@ -34,7 +34,7 @@ _OVERLAP = 64
 
 @dataclass(frozen=True, slots=True)
 class OpenedPlace:
-    """Where to search: a folder, or one regular file, open and so beyond any swap."""
+    """Where to search: an open folder or regular file, which nobody can exchange any more."""
 
     cwd: str
     file: int | None
@@ -90,7 +90,7 @@ def _refused(where: Location, why: str) -> ToolError:
 
 
 class SearchRun:
-    """A started ripgrep. ``errors`` is what it said on stderr, once the output ended."""
+    """A started ripgrep. ``errors`` is its error output, complete once the output has ended."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -109,7 +109,7 @@ class SearchRun:
     async def stop(self) -> None:
         """Kill the process and close its pipes."""
         if not self._ended:
-            # Not by Process.kill: that may reap the process, which the loop's watcher means to do.
+            # Not by Process.kill: that may reap the process, which the loop's watcher has to do.
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGKILL)
         # What is left in the pipes must be read: an unread pipe keeps its transport open.

@@ -1,4 +1,4 @@
-"""Every simple command of a bash text, wherever it hides: pipes, lists, bodies, substitutions."""
+"""Finds every simple command of a bash text: in pipes, lists, bodies and substitutions."""
 
 import functools
 import re
@@ -252,7 +252,7 @@ _VISITS: "Mapping[str, Callable[[_Walk, Node, _Place], None]]" = {
 
 
 def _leads(node: "Node") -> bool:
-    """Whether a command is of a chain of ``&&`` that goes on to the end of the text."""
+    """Whether a command belongs to a chain of ``&&`` that reaches the end of the text."""
     while (above := node.parent) is not None and above.type in ("list", "redirected_statement"):
         if any(child.type == "||" for child in above.children):
             return False
@@ -308,7 +308,7 @@ def _redirections(node: "Node") -> list[Redirection]:
 
 
 def _duplicates(operator: str, target: "Node") -> bool:
-    """Whether it is another descriptor that is named, and no file."""
+    """Whether a redirection names another descriptor instead of a file."""
     return operator in (">&", "<&", ">&-", "<&-") and _is_descriptor(target)
 
 

@@ -1,4 +1,4 @@
-"""What syntax nodes say: the text of a word, and where a text works out what a variable holds.
+"""The meaning of syntax nodes: the text of a word, and texts that are computed from variables.
 
 ``x='a[$(id)]'; echo $((x))`` runs ``id``: a subscript inside of arithmetic is expanded once more.
 """
@@ -49,7 +49,7 @@ def _expands(node: "Node") -> bool:
 
 
 def evaluated(root: "Node") -> bool:
-    """Whether anything below a node is worked out from what variables hold."""
+    """Whether anything below a node is computed from the values of variables."""
     return any(map(_evaluates, _below(root)))
 
 

@@ -30,10 +30,10 @@ _REFUSED = {"link": "is a link, and no link is followed", "other": "is not a reg
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSources:
-    """Where definitions lie, and whom to ask.
+    """The folders of the definitions, and two checks.
 
-    ``vouches`` says whether a file of the workspace holds what was trusted, ``clean`` takes secrets
-    out of a text.
+    ``vouches`` says whether a workspace file has the trusted content; ``clean`` replaces the secrets
+    in a text.
     """
 
     personal: tuple[str, ...]
@@ -56,7 +56,7 @@ class FileDefinitions:
         self._read: Unchanged[Definition] = Unchanged()
 
     def listing(self, kind: DefinitionKind) -> DefinitionListing:
-        """Those of a kind that count, the person's own first; of two of one name the first."""
+        """The definitions of a kind in use, the person's own first; of one name only the first."""
         definitions: dict[str, Definition] = {}
         problems: list[FileProblem] = []
         for folder, origin in self._folders(kind):
@@ -89,7 +89,7 @@ class FileDefinitions:
     def _files(
         self, folder: str, origin: FileOrigin
     ) -> tuple[list[tuple[str, str]], list[FileProblem]]:
-        """The Markdown files of a folder and of those in it, with the names they give; what is none."""
+        """The Markdown files of a folder and its subfolders with their names, and the refused ones."""
         listed: list[tuple[str, str]] = []
         refused: list[FileProblem] = []
         for below in ("", *self._names(folder, origin, "directory")):

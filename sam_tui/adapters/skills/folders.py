@@ -26,7 +26,7 @@ _BLOCK = re.compile(r"[|>][+-]?[0-9]?[+-]?")
 
 
 class UnusableSkill(Exception):
-    """A file that is no skill; ``str`` is why."""
+    """A SKILL.md that cannot be used; ``str`` is the reason."""
 
 
 def read_skill(text: str) -> tuple[str, str, str]:
@@ -43,7 +43,7 @@ def read_skill(text: str) -> tuple[str, str, str]:
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:
-    """The values at the top of a file, and what stands below them. Raises ``UnusableSkill``."""
+    """The settings at the top of a file, and the text below them. Raises ``UnusableSkill``."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != "---":
         raise UnusableSkill("does not begin with ---")
@@ -54,7 +54,7 @@ def front_matter(text: str) -> tuple[dict[str, str], str]:
 
 
 def _values(lines: list[str]) -> dict[str, str]:
-    """Texts by the keys that stand at the margin; what is indented belongs to the one above."""
+    """Texts by their keys, which are not indented; an indented line belongs to the key above it."""
     blocks: dict[str, list[str]] = {}
     last: list[str] = []
     for line in lines:
@@ -148,7 +148,7 @@ class FileSkills:
         self._read: Unchanged[Skill] = Unchanged()
 
     def listing(self) -> SkillListing:
-        """Those that count, the person's own first; of two of one name the first."""
+        """The skills in use, the person's own first; of several with one name the first."""
         skills: dict[str, Skill] = {}
         problems: list[FileProblem] = []
         for folder, origin in self._folders():
@@ -166,7 +166,7 @@ class FileSkills:
         return SkillListing(tuple(skills.values()), tuple(problems))
 
     def files(self, skill: Skill) -> Sequence[str]:
-        """What else lies in a skill's folder, two folders deep."""
+        """The other files of a skill's folder, at most two folders deep."""
         listed: list[str] = []
         for parent, folders, names in os.walk(skill.folder):
             below = os.path.relpath(parent, skill.folder)

@@ -1,4 +1,4 @@
-"""The archive: stretches of conversations that left the model's context, found by their words."""
+"""The archive: parts of conversations that left the model's context, searched by their words."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -48,9 +48,9 @@ def insert_chunk(connection: Connection, chunk: ArchivedChunk) -> None:
 
 
 def drop_last_compaction(connection: Connection, key: str) -> bool:
-    """Take back the last compaction of a conversation: what it dropped is in the context again.
+    """Undo the last compaction of a conversation: the messages that it dropped are in the context again.
 
-    The chunks that it archived go, as they would be found twice. False: there is none.
+    Its archived chunks are removed, because they would be found twice. False if there is none.
     """
     last = connection.execute(
         "SELECT number, archived FROM compactions WHERE conversation = ? AND undone = 0"
@@ -68,14 +68,14 @@ def drop_last_compaction(connection: Connection, key: str) -> bool:
 
 
 def copy_chunks(connection: Connection, key: str, copy: str) -> None:
-    """Give a copy of a conversation what left the context of the original."""
+    """Copy a conversation's archived chunks to its copy."""
     query = f"SELECT {_COLUMNS} FROM archive a WHERE conversation = ? ORDER BY number"
     for row in connection.execute(query, (key,)).fetchall():
         insert_chunk(connection, _chunk((copy, *row[1:])))
 
 
 def drop_compactions_after(connection: Connection, key: str, position: int) -> None:
-    """Take compactions of messages behind a position away, and what they archived."""
+    """Remove compactions that include messages behind a position, with their chunks."""
     later = "conversation = ? AND through > ?"
     (archived,) = connection.execute(
         f"SELECT min(archived) FROM compactions WHERE {later} AND undone = 0", (key, position)

@@ -1,4 +1,4 @@
-"""The stored conversations as people handle them: named, pinned, archived, searched, copied, deleted."""
+"""The person's list of stored conversations: naming, pinning, archiving, searching, copying, deleting."""
 
 import sys
 import time
@@ -77,11 +77,11 @@ class SqliteConversationCatalog:
         return words
 
     def pin(self, conversation: ConversationId, pinned: bool) -> None:
-        """Let it stand before the others, or no longer."""
+        """List it before the others, or no longer."""
         self._set(conversation, "pinned", int(pinned))
 
     def archive(self, conversation: ConversationId, archived: bool) -> None:
-        """Leave it out of lists, or no longer; a message brings it back by itself."""
+        """Leave it out of lists, or no longer; a new message brings it back."""
         self._set(conversation, "archived", int(archived))
 
     def _set(self, conversation: ConversationId, column: str, value: str | int) -> None:
@@ -150,7 +150,7 @@ class SqliteConversationCatalog:
         return [load_message(body) for (body,) in reversed(rows)]
 
     def _index(self) -> None:
-        """Let the index know the messages that came since it was last asked."""
+        """Add the messages of since the last call to the index."""
         behind = self._database.query(
             "SELECT id, through, last FROM (SELECT c.id, coalesce(w.through, 0) AS through,"
             " (SELECT max(position) FROM messages WHERE conversation = c.id) AS last"
@@ -244,8 +244,8 @@ def fork(
 
 
 def _end_of_step(connection: Connection, key: str, position: int) -> int:
-    """The first position that a copy ending at a message leaves out: the prompt itself, else what comes
-    behind the results of its step. Raises ``UsageError`` where there is no such message."""
+    """The first position that a copy ending at a message leaves out: the prompt itself, else the position
+    behind the results of its step. Raises ``UsageError`` if there is no such message."""
     row = connection.execute(
         "SELECT kind FROM messages WHERE conversation = ? AND position = ?", (key, position)
     ).fetchone()

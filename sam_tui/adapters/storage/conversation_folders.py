@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,127}")
 
 
 class ConversationFolders:
-    """The folders below one of the person's data folder. None is made before something is kept."""
+    """The conversations' folders below the person's data folder. Each is made with its first file."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -32,7 +32,7 @@ class ConversationFolders:
         return self._root / f"x-{_digest(conversation)}"
 
     def save(self, conversation: ConversationId, kind: str, key: str, text: str) -> str:
-        """Keep a text, whole or not at all; returns the name to ``load`` it by.
+        """Store a text in one step; returns the name to ``load`` it by.
 
         Raises ``StorageError``.
         """

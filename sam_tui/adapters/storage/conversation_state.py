@@ -140,7 +140,7 @@ class SqliteTodos:
             )
 
     def load_edits(self, conversation: ConversationId) -> tuple[EditSpan, ...]:
-        """The edits that wait to be told, oldest first; none where they cannot be read."""
+        """The edits of which the model has not been told, oldest first; none if they cannot be read."""
         rows = self._database.query(
             "SELECT edits FROM todos WHERE conversation = ?", storable(conversation)
         )
@@ -205,7 +205,7 @@ def _displays_adapter() -> "TypeAdapter[tuple[Display, ...]]":
 
 
 def store_display(connection: Connection, conversation: str, display: CallDisplay) -> None:
-    """Keep what people were shown of a call, inside the caller's transaction."""
+    """Store the displays of a call, inside the caller's transaction."""
     body = "[]"
     if display.displays:
         body = json_text([asdict(part) for part in display.displays])

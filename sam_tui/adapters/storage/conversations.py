@@ -205,7 +205,7 @@ class SqliteConversations:
         opening: Sequence[Message],
         archived: Sequence[ArchivedChunk] = (),
     ) -> None:
-        """Let ``opening`` stand for the first ``dropped`` of ``messages``; nothing is deleted."""
+        """Put ``opening`` in place of the first ``dropped`` of ``messages``; nothing is deleted."""
         key, view = storable(conversation), self._view(conversation)
         through = max((entry.position for entry in view[:dropped]), default=0)
         # An opening that an earlier compaction made and this one keeps has no row of its own.
@@ -223,7 +223,7 @@ class SqliteConversations:
                 insert_chunk(connection, chunk)
 
     def restore_dropped(self, conversation: ConversationId) -> bool:
-        """Take the last ``shorten`` back, and its chunks out of the archive. False: there is none."""
+        """Undo the last ``shorten``, and remove its chunks from the archive. False if there is none."""
         with self._writers.writing(conversation) as connection:
             return drop_last_compaction(connection, storable(conversation))
 

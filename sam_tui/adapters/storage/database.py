@@ -1,4 +1,4 @@
-"""The connection: opened privately, migrated, and every failure told in words with a way out.
+"""The connection: opened for the owner only, migrated, with errors that say what to do.
 
 Write-ahead log with ``synchronous=NORMAL``: a commit that returned survives the death of the
 process, at any moment; only a power cut may take the last ones back, never leaving a broken file.
@@ -30,9 +30,9 @@ Row = tuple[Any, ...]
 
 
 class Database(SqliteDatabase):
-    """The database of conversations. A writer that waited in vain waits no more until a write succeeds.
+    """The database of conversations. After a writer waited in vain, others do not wait until one succeeds.
 
-    With ``reads`` a file that is there is also opened where nothing can be written: as a copy in memory.
+    With ``reads`` a file that cannot be written to is opened as well, as a copy in memory.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Database(SqliteDatabase):
 
     @property
     def state(self) -> tuple[int, int]:
-        """What differs once anything was written, here or by another connection."""
+        """A value that differs after any write, by this or another connection."""
         return self.live.total_changes, self.query("PRAGMA data_version")[0][0]
 
     @contextmanager
@@ -122,7 +122,7 @@ class Database(SqliteDatabase):
         connection.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
 
     def _wait_no_more(self, error: sqlite3.Error) -> None:
-        """What waited once in vain does not wait again, at the end of a program say, till it is free."""
+        """Stop waiting for locks after one wait in vain, so that the program's end is not delayed again."""
         if is_locked(error) and self._connection is not None and not self._locked:
             self._locked = True
             self._connection.execute("PRAGMA busy_timeout = 0")

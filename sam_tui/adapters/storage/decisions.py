@@ -1,4 +1,4 @@
-"""The log of the guard's decisions: only ever appended, each entry chained to the one before."""
+"""The log of the guard's decisions: append-only, each entry chained to the one before."""
 
 import hashlib
 import json
@@ -31,8 +31,8 @@ _LATEST = 2**63 - 1
 class SqliteDecisions:
     """The ``DecisionLog`` and the ``DecisionHistory``.
 
-    The database itself refuses to change or delete an entry. What only reads does so through a
-    connection of its own, so that a long look holds nobody up and may happen on any thread.
+    The database itself refuses to change or delete an entry. Reading has a connection of its own, so that
+    a long read delays nobody and may be on any thread.
     """
 
     def __init__(self, database: Database) -> None:
@@ -137,7 +137,7 @@ class SqliteDecisions:
 
 
 def _conditions(filter_: DecisionFilter) -> tuple[str, tuple[str, ...]]:
-    """A WHERE clause that lets through at least what fits, ending in AND, and its values."""
+    """A WHERE clause, ending in AND, that selects at least the matching entries, and its values."""
     parts: list[str] = []
     values: list[str] = []
     if filter_.workspace:

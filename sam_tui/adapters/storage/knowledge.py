@@ -37,7 +37,7 @@ class SqliteKnowledge:
         self._index = WordIndex(database, "knowledge_words")
 
     def add(self, scope: Scope, draft: LearntDraft) -> Learnt:
-        """Learn it; the same subject of the same kind keeps its id and takes the new values."""
+        """Store knowledge; an equal subject of the same kind keeps its id and gets the new values."""
         key, digest = storable(scope), content_digest(draft.subject)
         values = (
             storable(draft.subject),

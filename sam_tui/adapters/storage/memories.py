@@ -126,14 +126,14 @@ class MemoryVectors:
             del self.prepared[next(iter(self.prepared))]
 
     def add(self, connection: sqlite3.Connection, memory: int, vector: bytes) -> None:
-        """Keep a memory's vector, inside the caller's transaction."""
+        """Store a memory's vector, inside the caller's transaction."""
         connection.execute(
             "INSERT OR REPLACE INTO memory_vectors VALUES (?, ?, ?)",
             (memory, self._embedder.name, vector),
         )
 
     def similar(self, scope: str, query: str) -> Mapping[int, float]:
-        """How near the memories of a scope are: cosine by row, only where it is positive."""
+        """The similarity of a scope's memories: cosine by row, only where it is positive."""
         prepared = self.prepared.get(query)
         if prepared is None:
             return {}

@@ -1,4 +1,4 @@
-"""What is whole in a damaged database, moved to a new one."""
+"""Moves the undamaged part of a damaged database to a new one."""
 
 import contextlib
 import fcntl
@@ -32,10 +32,10 @@ Values = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was done. ``backup`` is the damaged file, empty where nothing had to be moved.
+    """The outcome of a repair. ``backup`` is the damaged file, empty if nothing had to be moved.
 
-    ``rows`` counts what was moved, ``lost`` names tables that had unreadable pages. ``unreadable``
-    counts messages, by conversation, that are markers in their history.
+    ``rows`` counts moved rows, ``lost`` names tables with unreadable pages. ``unreadable`` counts
+    messages, by conversation, that are replaced by markers in their history.
     """
 
     backup: str
@@ -45,9 +45,9 @@ class Repair:
 
 
 def repair(data_dir: Path) -> Repair:
-    """Look at every page and message; a damaged file is replaced by what is whole in it.
+    """Check every page and message; a damaged file is replaced by its undamaged part.
 
-    Raises ``StorageError`` while another program has it open, and for what is no database at all.
+    Raises ``StorageError`` while another program has it open, and for a file that is no database.
     """
     path = data_dir / FILE_NAME
     if not path.is_file():
@@ -107,8 +107,8 @@ def _reader(path: Path) -> sqlite3.Connection:
 
 
 def _readable(path: Path, new: Path) -> Path:
-    """The file, or a copy that begins as ``new`` does, and names the tables as it does, where it says so
-    no more.
+    """The file, or a copy with the beginning and the list of tables of a ``new`` one, if the file's own are
+    damaged.
 
     A new database of this program has its tables at the same pages as any that it made.
     """
@@ -226,7 +226,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _around_damage(old: sqlite3.Connection, table: str, names: list[str]) -> Iterator[Values]:
-    """The rows of a table in the order of their numbers, without those that cannot be read."""
+    """The rows of a table in the order of their numbers, without unreadable ones."""
     selection = f"SELECT {', '.join(names)} FROM {table} WHERE rowid > ? ORDER BY rowid"
     last = after = 0
     while after < _LARGEST:
@@ -243,7 +243,7 @@ def _around_damage(old: sqlite3.Connection, table: str, names: list[str]) -> Ite
 
 
 def _from_both_ends(old: sqlite3.Connection, names: list[str]) -> Iterator[Values]:
-    """The conversations up to the first that cannot be read, then from the last one down."""
+    """The conversations up to the first unreadable one, then from the last one downwards."""
     selection = f"SELECT {', '.join(names)} FROM conversations WHERE id > ? ORDER BY id"
     last = ""
     try:
@@ -269,7 +269,7 @@ def _inserted(
 
 
 def _name_the_lost(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
-    """Look once more for conversations that have messages alone; make one for each that is lost."""
+    """Add a conversation for messages whose conversation is lost."""
     names = [
         name
         for name in _columns(connection, "conversations")
@@ -293,7 +293,7 @@ def _name_the_lost(old: sqlite3.Connection, connection: sqlite3.Connection) -> N
 
 
 def _unreadable(data_dir: Path) -> dict[str, int]:
-    """Messages whose row is there and says nothing, by conversation."""
+    """The number of messages with an empty or unreadable row, by conversation."""
     counts: dict[str, int] = {}
     with contextlib.closing(Database(data_dir)) as database:
         for key, body in database.query("SELECT conversation, body FROM messages"):

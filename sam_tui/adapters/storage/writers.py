@@ -1,4 +1,4 @@
-"""The one writer of each conversation: a row that counts while its program holds a lock, and no longer."""
+"""The one writer of each conversation: a row that is valid only while its program holds a lock."""
 
 import contextlib
 import fcntl
@@ -34,7 +34,7 @@ class Writers:
 
     def claim(self, conversation: ConversationId, *, take_over: bool = False) -> None:
         """Become the one writer of a conversation. Raises ``ConversationInUse`` if another program is,
-        unless taking over."""
+        unless ``take_over`` is set."""
         key = storable(conversation)
         self._hold()
         with self._database.transaction() as connection:
@@ -86,7 +86,7 @@ class Writers:
             yield connection
 
     def lost(self, conversation: ConversationId) -> ConversationTakenOver | None:
-        """The error that says which program took over a claimed conversation; None if none did."""
+        """The error that names the program which took over a claimed conversation; None if none did."""
         key = storable(conversation)
         if key not in self._claimed:
             return None

@@ -1,4 +1,4 @@
-"""How often each site is asked: a token bucket a host, refilled by the monotonic clock."""
+"""Limits the rate of requests to each host: a token bucket per host, with the monotonic clock."""
 
 from dataclasses import dataclass
 
@@ -33,10 +33,10 @@ class Allowances:
         self._buckets: dict[str, _Bucket] = {}
 
     async def take(self, host: str) -> None:
-        """One request to a host; waits where it came too soon. Raises ``ToolError`` past 30 s.
+        """Take a token for a request, or wait for one. Raises ``ToolError`` if that takes over 30 s.
 
-        A token may be owed: each who waits takes the one after, so waiting is first come, first
-        served, and the debt is what bounds the queue.
+        A token may be owed: each waiting request takes the next one, so that the first to come is the first
+        served, and the limit of the debt limits the queue.
         """
         bucket = self._filled(host)
         wait = (1.0 - bucket.tokens) / self._allowance.rate

@@ -68,7 +68,7 @@ _ROBOT = (202, 403, 418, 429)
 
 
 class DuckDuckGo:
-    """Results read out of the HTML page, which promises nothing: what is not understood is an error."""
+    """DuckDuckGo's HTML page of results, which may change at any time: an unknown form is an error."""
 
     def __init__(self, web: Web, base: str = "https://html.duckduckgo.com/html/") -> None:
         self._web = web

@@ -31,9 +31,8 @@ _HEADER = 64
 
 
 class Decoder:
-    """Bytes as sent -> bytes as meant, never more than ``most`` of either: a bomb fills that and no more,
-    and what comes to nothing, as an endless header, is not read for ever.
-    """
+    """Decodes a body, reading and returning at most ``most`` bytes: a compression bomb ends there, and so
+    does a body that decodes to nothing, such as an endless header."""
 
     def __init__(self, encoding: str, most: int) -> None:
         self._most = most
@@ -72,7 +71,7 @@ class Decoder:
             self._raw_start += data
 
     def _expanded(self, inflate: Any, data: bytes) -> bytes:
-        # One byte more than there is room for tells whether something is left over.
+        # One byte more than allowed shows whether there is more.
         return inflate.decompress(data, self._most - len(self.body) + 1)
 
     def _keep(self, data: bytes) -> None:
@@ -111,11 +110,10 @@ class _Ask:
 class GuardedWeb:
     """Fetches from public addresses, on ports 80, 443 and 8000 to 8999.
 
-    ``allowed`` names ``host:port`` pairs, as they stand in URLs, that may be reached although they
-    are private or on another port: development servers, a search engine of one's own. Those that are
-    ``named`` may have any port, and must be public all the same. Only the person's configuration may
-    fill either. Proxies in the environment are not used: a proxy would resolve the name again, and
-    reach whatever it then finds.
+    ``allowed`` are ``host:port`` pairs, as in URLs, that may be reached although they are private or on
+    another port: development servers, a search engine of one's own. ``named`` pairs may have any port but
+    must be public. Only the person's configuration may fill either. Proxies of the environment are not
+    used: a proxy would resolve the name again, and reach any address that it gets.
     """
 
     def __init__(
@@ -185,7 +183,7 @@ class GuardedWeb:
         return ""
 
     def _check(self, target: UrlTarget) -> None:
-        """What can be judged without resolving: the port, the name, an address. Raises ``ToolError``."""
+        """Judge the port, name and address of a target before it is resolved. Raises ``ToolError``."""
         if target.origin in self._allowed:
             return
         if target.origin not in self._named:

@@ -1,4 +1,4 @@
-"""Search results from engines, made plain: hostile markup and odd values become short text."""
+"""Search results as short plain text, without an engine's markup and odd values."""
 
 import html
 import json
@@ -39,7 +39,7 @@ def first(hits: Sequence[WebHit | None], limit: int) -> list[WebHit]:
 
 
 def decoded(page: Page, engine: str) -> Mapping[str, Any]:
-    """The JSON object an engine answered; raises ``ToolError`` with its own words where it refused."""
+    """The JSON object of an engine's answer; raises ``ToolError`` in the engine's words if it refused."""
     try:
         value = json.loads(page.body)
     except (ValueError, RecursionError):

@@ -77,9 +77,9 @@ def _implied(environ: Mapping[str, str]) -> str:
 
 
 def _searxng(base: str) -> SearxNG:
-    """An instance of the person's own: it may stand in the private network, and only it may.
+    """A SearXNG instance of the person's own, which may be in the private network.
 
-    It gets a URL guard of its own, so that pages the model names cannot use the exception.
+    It gets a URL guard of its own, so that pages the model names cannot use this exception.
     """
     try:
         origin = canonical(base).origin

@@ -1,4 +1,4 @@
-"""A URL as text from outside -> the one form that is checked, resolved and asked for."""
+"""URLs from outside in the one canonical form that is checked, resolved and requested."""
 
 import ipaddress
 import re
@@ -53,7 +53,7 @@ class UrlTarget:
         return f"{self.scheme}://{self.authority}{self.path}"
 
     def follow(self, location: str) -> "UrlTarget":
-        """Where a redirect from here leads; raises ``ToolError`` like ``canonical``."""
+        """The target of a redirect from here; raises ``ToolError`` like ``canonical``."""
         try:
             return canonical(urljoin(self.url, location.strip()))
         except ValueError:
@@ -61,7 +61,7 @@ class UrlTarget:
 
 
 def canonical(url: str) -> UrlTarget:
-    """Take a URL apart and put its one form together; raises ``ToolError`` for one not to be used."""
+    """The canonical form of a URL; raises ``ToolError`` for an unusable one."""
     text = url.strip()
     if len(text) > _LONGEST:
         raise ToolError(f"The URL is {len(text)} characters long; the longest is {_LONGEST}.")

@@ -166,7 +166,7 @@ class SqliteReader:
         return self._one(TokenRow, "tokens", "hash = ?", hash_)
 
     def evidence(self, execution: str, *, attempt: str = "") -> Sequence[EvidenceRow]:
-        """What the host saw, in order."""
+        """The evidence that the host recorded, in order."""
         where, values = "execution = ?", [execution]
         if attempt:
             where += " AND attempt = ?"
@@ -243,7 +243,7 @@ class SqliteReader:
         return row[0] if row else None
 
     def known_files(self) -> Sequence[KnownFile]:
-        """Every definition file that was ever seen."""
+        """Every definition file that was ever stored."""
         return self._all(KnownFile, "files", "1 ORDER BY path")
 
     def _run(self, sql: str, *values: Any) -> sqlite3.Cursor:

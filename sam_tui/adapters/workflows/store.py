@@ -59,7 +59,7 @@ class SqliteUnit(SqliteReader):
         self._connection = connection
 
     def follow_clock(self, now: float, running: float, boot: str) -> None:
-        """Compare with what was noted last, in this start of the machine, and note it."""
+        """Compare the time with the last noted one of this start of the machine, and note it."""
         run = self._connection.execute
         noted = run("SELECT boot, now - running FROM clock").fetchone()
         start = now - running
@@ -97,7 +97,7 @@ class SqliteUnit(SqliteReader):
         self._save(row, "tokens", ("hash",))
 
     def spend_token(self, hash_: str, at: float) -> bool:
-        """Compare and swap."""
+        """Mark a token as used, if it is neither used nor revoked; whether that worked."""
         sql = "UPDATE tokens SET used_at = ? WHERE hash = ? AND used_at IS NULL AND revoked = ''"
         return self._connection.execute(sql, (at, hash_)).rowcount == 1
 
@@ -126,7 +126,7 @@ class SqliteUnit(SqliteReader):
         self._save(row, "findings", ("id",))
 
     def pin(self, sha256: str, text: str) -> None:
-        """Keep a text under its hash."""
+        """Store a text under its hash."""
         self._connection.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (sha256, text))
 
     def save_file(self, row: KnownFile) -> None:

@@ -22,9 +22,7 @@ _LONG = re.compile(r'"""|' + "'''")
 def toml_table(text: str, path: str, hint: str) -> dict[str, object]:
     """What a text holds. Raises ``ConfigurationError`` with ``path``, line and ``hint``."""
     try:
-        return tomllib.loads(
-            text.removeprefix("\ufeff")
-        )  # some editors begin a file with this mark
+        return tomllib.loads(text.removeprefix(_MARK))
     except tomllib.TOMLDecodeError as error:
         match = _AT_LINE.search(str(error))
         line = int(match[1]) if match and match[1] else text.count("\n") + 1

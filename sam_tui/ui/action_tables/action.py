@@ -1,4 +1,4 @@
-"""One entry of a table: how an action is called, asked for, and told."""
+"""One entry of a table of actions: its name, keys, command and texts."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,8 @@ class WorkbenchAction:
     """One action of the workbench.
 
     ``keys`` are Textual key names. ``slash`` is the command without its slash, empty for none;
-    ``argument`` what may follow it. ``typed`` is what calls it from the prompt where that is no slash
-    command. ``local`` actions belong to one widget, which handles their keys itself: they are listed in
-    the help and nowhere else.
+    ``argument`` describes its argument. ``typed`` is how the prompt calls it without a slash command.
+    A ``local`` action belongs to one widget, which handles its keys itself; only the help lists it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What can be done beside the conversation on show."""
+"""Actions beside the displayed conversation."""
 
 from sam_tui.ui.action_tables.action import WorkbenchAction
 

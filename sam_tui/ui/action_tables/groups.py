@@ -1,4 +1,4 @@
-"""Under which headings help and docs list the actions."""
+"""The headings under which help and docs list the actions."""
 
 from collections.abc import Iterable, Iterator
 

@@ -67,7 +67,7 @@ def resolved_keys(
 
 @dataclass(slots=True)
 class _Choice:
-    """What a person chose so far: keys by action, actions by key, and what cannot be."""
+    """The person's choices so far: keys by action, actions by key, and faults."""
 
     actions: Mapping[str, WorkbenchAction]
     chosen: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -75,7 +75,7 @@ class _Choice:
     faults: list[str] = field(default_factory=list[str])
 
     def take(self, name: str, texts: Sequence[str]) -> None:
-        """Give an action its keys, as far as they can be."""
+        """Give an action its chosen keys; a key that cannot be used becomes a fault."""
         if fault := _refusal(name, self.actions):
             self.faults.append(fault)
             return
@@ -85,7 +85,7 @@ class _Choice:
             self.chosen[name] = tuple(keys)
 
     def _free(self, name: str, text: str) -> str:
-        """The key that a text means, if it is no other's."""
+        """The key that a text means, or empty if another action has it."""
         key = key_of(text)
         holders = [action for action in self.actions.values() if key in action.keys]
         fixed = next((a.name for a in holders if a.local or a.name in FIXED), "")
@@ -141,5 +141,5 @@ def key_of(text: str) -> str:
 
 
 def _is_free(key: str) -> bool:
-    """Whether a key writes and moves nothing by itself."""
+    """Whether a key neither types text nor moves the cursor."""
     return bool(_FUNCTION.fullmatch(key)) or key in _NAMED - _RESERVED

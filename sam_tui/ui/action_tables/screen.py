@@ -1,4 +1,4 @@
-"""What can be done with the screen itself: its layout."""
+"""Actions on the screen's layout."""
 
 from sam_tui.ui.action_tables.action import WorkbenchAction
 

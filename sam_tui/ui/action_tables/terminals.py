@@ -1,4 +1,4 @@
-"""What can be done with terminals."""
+"""Actions on terminals."""
 
 from sam_tui.ui.action_tables.action import WorkbenchAction
 

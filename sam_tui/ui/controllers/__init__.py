@@ -1,1 +1,1 @@
-"""What the person can make happen, one class per subject."""
+"""The person's actions, one class per subject."""

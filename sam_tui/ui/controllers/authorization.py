@@ -1,4 +1,4 @@
-"""Whom the person believes, who is asked before what, and what was decided: trust, grants, mode, audit."""
+"""Trust, grants, mode and audit: whom the person believes, what is asked, and what was decided."""
 
 import asyncio
 import math
@@ -56,7 +56,7 @@ class Authorization:
         self._context.app.run_worker(self._check_log(), name="seals", group="seals")
 
     async def _check_log(self) -> None:
-        """Whether the last decisions are as they were written. All of them are checked in /audit."""
+        """Report if the seals of the last decisions do not match. /audit checks all of them."""
         try:
             first_broken = self._runtime.decisions.first_broken
             broken = await asyncio.to_thread(first_broken, last=LOOKED_AT)
@@ -74,12 +74,12 @@ class Authorization:
     # ---- trust
 
     def ask_again(self) -> None:
-        """What was trusted changed since: ask as the first thing."""
+        """Open the trust dialog at once if trusted files have changed."""
         if self._runtime.trust.state == "changed" and self._context.screen.is_active:
             self.trust()
 
     def look(self) -> None:
-        """Whether the folder is still as it was trusted; before and after each turn."""
+        """Compare the folder with its trusted state, before and after each turn; show a difference."""
         if self._runtime.trust.look() != self._state:
             self._show_trust()  # the change itself is reported elsewhere
 
@@ -169,7 +169,7 @@ class Authorization:
         self._context.pick("permission mode", options)
 
     def next_mode(self) -> None:
-        """Go round the modes in which somebody is asked."""
+        """Change to the next mode in which the person is asked."""
         policy = self._runtime.guard.policy
         at = _ROUND.index(policy.mode) if policy.mode in _ROUND else -1
         following = (*_ROUND[at + 1 :], *_ROUND[: at + 1])
@@ -185,7 +185,7 @@ class Authorization:
         self._context.screen.status.flash(f"{mode}: {MODES[mode]}")
 
     def _writers(self) -> str:
-        """What runs beside the conversation and was given the workspace to write to, in words."""
+        """The names of running work beside the conversation that may write to the workspace."""
         servers = [
             f"MCP server {one_line(report.name, 40)}"
             for report in self._runtime.servers.reports()

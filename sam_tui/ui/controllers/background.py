@@ -128,7 +128,7 @@ class Background:
     # ---- what the bar and the transcript say
 
     def _offer(self) -> str:
-        """What the bar says while the agent waits for a command; empty at first, and else."""
+        """The hint of the status bar while the agent waits for a command; empty for the first seconds."""
         runtime = self._context.runtime
         if not any(
             runtime.background.awaited(conversation) or runtime.tasks.awaited(conversation)
@@ -142,7 +142,7 @@ class Background:
         return _OFFER if now - self._since >= _OFFERED_AFTER else ""
 
     def _changed(self, changed: "BackgroundCommand") -> None:
-        """A command came to the background, or ended there."""
+        """A command went to the background or ended there: say so."""
         if not self._context.app.is_running:
             return
         tab = self._current.tab_of(changed.conversation)
@@ -152,7 +152,7 @@ class Background:
         self._count()
 
     def _count(self) -> None:
-        """Say how many run beside the conversation on show."""
+        """Show how many commands run in the background of the displayed conversation."""
         conversation, status = self._current.id, self._context.screen.status
         commands = self._context.runtime.background.of(conversation) if conversation else ()
         count = sum(command.running for command in commands)
@@ -168,7 +168,7 @@ class Background:
 
 
 def state_of(command: "BackgroundCommand") -> str:
-    """How it goes, for people."""
+    """The state of a command, for people."""
     took = f"{command.seconds:.0f} s"
     if command.running:
         return f"running for {took}"

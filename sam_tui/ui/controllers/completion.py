@@ -1,4 +1,4 @@
-"""What the prompt offers while one types: files, skills, and what was asked before."""
+"""Completion for the prompt while a person types: files, skills, and earlier prompts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ _RECALLED = 200
 
 
 class Completion:
-    """Implements ``PromptSource``. Files are listed anew with every ``@``, as ``file_search`` would.
+    """Implements ``PromptSource``. Every ``@`` lists the files anew, as ``file_search`` would.
 
-    Where there are too many to list, those that fit what is typed are looked for.
+    Where there are too many to list, a search finds those that fit the typed text.
     """
 
     def __init__(self, context: Context) -> None:

@@ -1,4 +1,4 @@
-"""What every controller works with, and how it tells and asks the person."""
+"""The objects that every controller uses, and how controllers inform and ask the person."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -35,15 +35,15 @@ class Context:
     settings: UserSettings
 
     def notice(self, text: str, level: str = "info") -> None:
-        """Say something in the transcript; ``level`` is ``info``, ``warning`` or ``error``."""
+        """Show a notice in the transcript; ``level`` is ``info``, ``warning`` or ``error``."""
         self.screen.transcript.add_notice(level, text)
 
     def notify(self, text: str, *, warning: bool = False) -> None:
-        """Say something over the screen for a while."""
+        """Show a notification over the screen for a while."""
         self.app.notify(text, severity="warning" if warning else "information", markup=False)
 
     def notify_briefly(self, text: str) -> None:
-        """Say something in passing: in the status bar where it is short."""
+        """Show a short text in the status bar for a moment; a long one as a notification."""
         if len(text) <= min(_SHORT, self.app.size.width - 2):
             self.screen.status.flash(text)
         else:
@@ -59,9 +59,9 @@ class Context:
     def pick(
         self, title: str, options: Sequence[Option], *, empty: str = "", hint: str = ""
     ) -> None:
-        """Let the person pick one of the options, and run what belongs to it.
+        """Let the person pick one of the options, and run its action.
 
-        ``empty`` says what to do where there is none, ``hint`` what else there is to know.
+        ``empty`` says what to do if there is no option, ``hint`` is a remark below the list.
         """
 
         async def load() -> Sequence[Choice]:
@@ -82,7 +82,7 @@ class Context:
         hint: str = "",
         preview: Preview | None = None,
     ) -> Picker:
-        """As ``pick``, for choices that take a while; ``chosen`` is told the index of the one picked."""
+        """As ``pick``, for choices that load slowly; ``chosen`` gets the index of the picked one."""
 
         def picked(index: int | None) -> None:
             if index is not None:

@@ -66,7 +66,7 @@ def _warn(transcript: Transcript, messages: "Sequence[Message]", queued: Sequenc
 
 
 class Conversations:
-    """Opens sessions. A conversation comes to be with its first prompt, not before."""
+    """Opens sessions. A conversation begins to exist with its first prompt."""
 
     def __init__(self, context: Context, current: CurrentConversation, models: ModelChoice) -> None:
         self._context = context
@@ -116,10 +116,8 @@ class Conversations:
     ) -> None:
         """Continue a stored conversation, or a copy of it that ends ``at`` a message.
 
-        What cannot be opened is said in the transcript.
-
-        For one that another program has open the person chooses what to do; one that another tab has
-        comes on show there.
+        The transcript reports one that cannot be opened. If another program has it open, the person
+        chooses what to do; if another tab has it, that tab is displayed.
         """
         tab, other = self._current.tab, self._current.tab_of(conversation)
         if how != "fork" and other not in (None, tab):
@@ -165,7 +163,7 @@ class Conversations:
         )
 
     def _arrive(self) -> None:
-        """Another tab is on show: its todos and the terminal of its agent come along."""
+        """Another tab is displayed: show its todos and its agent's terminal."""
         screen, conversation = self._screen, self._current.tab.conversation
         screen.terminals.forget_agent()
         if conversation is None:
@@ -196,7 +194,7 @@ class Conversations:
         self._context.pick("open elsewhere", list(ways.items()), hint=str(error))
 
     def _watch(self, tab: ConversationTab, conversation: "ConversationId", why: str) -> None:
-        """Show a conversation as another program goes on with it."""
+        """Show a conversation read-only while another program continues it."""
         self.leave(tab)
         tab.watched = conversation
         self._empty(tab)
@@ -239,7 +237,7 @@ class Conversations:
         tab.follower = self._context.app.run_worker(work, name=group, group=group, exclusive=True)
 
     def leave(self, tab: ConversationTab) -> None:
-        """Others may write to the conversation that a tab had."""
+        """Release the lease of a tab's conversation, so that others may write to it."""
         if tab.follower is not None:
             tab.follower.cancel()
         session, tab.watched = tab.session, None
@@ -248,7 +246,7 @@ class Conversations:
             self._context.attempt(session.close)
 
     async def _resume_terminal(self, conversation: "ConversationId") -> None:
-        """The agent's terminal of this conversation may have outlived the program."""
+        """Show the agent's terminal of this conversation, if it outlived an earlier program."""
         session = await self._runtime.terminals.resume(conversation)
         if session is not None and self._current.id == conversation:
             self._screen.terminals.show_agent(session)
@@ -288,7 +286,7 @@ class Conversations:
         return ["", *(one_line(f"{_WHO[m.kind]} {m.text}", 160) for m in messages)]
 
     def keep_queued(self, tab: ConversationTab, prompts: Sequence[str]) -> None:
-        """Keep the prompts that wait, for whoever opens the conversation after a crash."""
+        """Store the waiting prompts, so that a crash does not lose them."""
         session = tab.session
         if session is None or prompts == tab.stored_queue:
             return

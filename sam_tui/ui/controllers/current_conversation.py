@@ -1,4 +1,4 @@
-"""The conversations of the window, each in a tab of its own, and which of them is on show."""
+"""The window's conversations, one tab each, and which of them is displayed."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class ConversationTab:
-    """One conversation of the window, or the place for one that has not begun.
+    """A tab: one conversation of the window, or none before its first prompt.
 
-    All that goes on with it while another is on show. ``number`` is never given twice.
+    It holds the conversation's state while another tab is displayed. No two tabs get one ``number``.
     """
 
     number: int
@@ -55,7 +55,7 @@ class ConversationTab:
 
 
 class CurrentConversation:
-    """The conversation on show, and the tabs of all open ones."""
+    """The displayed conversation, and the tabs of all open ones."""
 
     def __init__(self, tab: ConversationTab) -> None:
         self.tabs = [tab]
@@ -78,14 +78,14 @@ class CurrentConversation:
         return self.session.conversation if self.session is not None else None
 
     def show(self, session: "Session | None", tab: ConversationTab | None = None) -> None:
-        """A tab, by itself the one on show, has this conversation now."""
+        """Set the session of a tab, by default of the displayed one."""
         tab = tab or self.tab
         tab.session = session
         if tab is self.tab:
             self.changed.send()
 
     def switch(self, tab: ConversationTab) -> None:
-        """Another tab is on show now."""
+        """Display another tab."""
         if tab is self.tab:
             return
         self.leaving.send()
@@ -99,7 +99,7 @@ class CurrentConversation:
 
     @property
     def foremost(self) -> ActivityLine:
-        """What goes on that a person should know of first: a question, else work, wherever it is."""
+        """The activity of any tab to report first: a waiting question, else running work."""
         lines = [self.tab.activity, *(tab.activity for tab in self.tabs)]
         return max(lines, key=lambda line: (bool(line.waiting), line.busy))
 

@@ -20,7 +20,8 @@ from sam_tui.ui.widgets.terminal.view import TerminalView
 class InquiryQueue:
     """Shows the oldest open question in place of the prompt, once the person pauses typing.
 
-    One that a conversation behind asks waits until that is on show: nobody answers for the wrong one.
+    A question of a hidden conversation waits until that is displayed, so that nobody answers it for
+    another one.
     """
 
     def __init__(
@@ -67,12 +68,12 @@ class InquiryQueue:
         self._screen.call_later(self.consider)
 
     def rearm(self) -> None:
-        """The person just came back to this screen: what is pressed now was not meant for us."""
+        """Ignore keys for a moment, because the person has only just come back to this screen."""
         if self._panel is not None:
             self._panel.guard.rearm()
 
     def consider(self) -> None:
-        """Show the next question if nothing speaks against it; else look again when it may."""
+        """Show the next question if that is possible now; else try again when it may be."""
         self._stop()
         row = list(filter(self._here, self._row))
         if self._panel is not None or not row or not self._screen.is_active:
@@ -84,11 +85,11 @@ class InquiryQueue:
         self._show(row[0])
 
     def _here(self, inquiry: Inquiry) -> bool:
-        """Whether a question is of the conversation on show, or of none that has a tab."""
+        """Whether a question belongs to the displayed conversation, or to one without a tab."""
         return self._current.tab_of(inquiry.conversation) in (None, self._current.tab)
 
     def _arrive(self) -> None:
-        """Another tab is on show: its questions are asked there, the others wait behind."""
+        """Another tab is displayed: hide the question of the old one, and show those of the new one."""
         panel, self._panel = self._panel, None
         if panel is not None:
             self._behind[panel.inquiry] = panel
@@ -107,7 +108,7 @@ class InquiryQueue:
         self._timer = after(self._screen, patience.reminder, self._remind)
 
     def _grabs(self) -> bool:
-        """Whether a question may take the keys: not from a terminal, whose program gets what is typed."""
+        """Whether a question may take the focus: not from a terminal, whose program gets the keys."""
         return not isinstance(self._screen.focused, TerminalView)
 
     def _take_down(self, panel: InquiryPanel) -> None:
@@ -118,7 +119,7 @@ class InquiryQueue:
     def _count(self) -> None:
         row = list(filter(self._here, self._row))
         if self._panel is not None and row:
-            # Of a call to come what was announced last counts.
+            # The latest announcement of a coming call counts.
             coming = {(e.conversation, e.call): e for waiting in row for e in waiting.coming}
             before = max(self._answered, row[0].before)
             total = before + len(row) + len(coming)

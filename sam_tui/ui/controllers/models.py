@@ -50,7 +50,7 @@ class ModelChoice:
         self._screen.status.standing.model = model.name if model is not None else ""
 
     def announce(self) -> None:
-        """Warn of a limit of money that the unknown price of the model makes useless."""
+        """Warn that a money limit has no effect because the model's price is unknown."""
         runtime = self._runtime
         if warning := unpriced(runtime.limits, runtime.model, runtime.catalog):
             self._context.notice(warning, "warning")
@@ -170,7 +170,7 @@ class ModelChoice:
         self.chosen.send()
 
     def _keep(self, variable: str, key: str) -> None:
-        """Have the key for the next time too, where it is that of a provider."""
+        """Store the key for later runs, if it is a provider's."""
         store = self._context.settings.keys
         if variable and store is not None:
             self._context.attempt(
@@ -191,7 +191,7 @@ class ModelChoice:
             self._context.app.run_worker(before.close(), name="close model")
 
     async def _mend(self, model: "Model", error: ModelAuthError) -> "Model | None":
-        """Ask for another key while the turn waits; None if the person gives none."""
+        """Ask for another key while the turn waits; None if the person enters none."""
         runtime = self._runtime
         if not model.host:
             return None

@@ -1,4 +1,4 @@
-"""Prompts that wait above the prompt until they are sent."""
+"""The queue of prompts that wait above the prompt until they are sent."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from sam_tui.ui.widgets.prompt import PromptBox
 
 
 class PromptQueue:
-    """Shows what waits, and gives it back to be edited. ``on_show`` says whether its conversation is."""
+    """Shows the waiting prompts of the displayed conversation, and returns them for editing."""
 
     def __init__(self, box: PromptBox, *, on_show: bool = True) -> None:
         self._box = box
@@ -32,7 +32,7 @@ class PromptQueue:
         self._show()
 
     def take_first(self) -> str:
-        """The oldest is sent: it waits no more. Empty when none waits."""
+        """Remove the oldest, which is being sent, and return it. Empty when none waits."""
         source = self.waiting or self.later
         text = source.pop(0) if source else ""
         self._show()
@@ -44,9 +44,9 @@ class PromptQueue:
         self._show()
 
     def take_back(self) -> bool:
-        """Put everything into the prompt, before what is written there; whether anything did.
+        """Put all waiting prompts before the text of the prompt; whether there were any.
 
-        While another conversation is on show it stays here, unsent.
+        While another conversation is displayed they stay here, unsent.
         """
         texts, area = self.all, self._box.area
         if not self._on_show:
@@ -67,7 +67,7 @@ class PromptQueue:
             self._show()
 
     def show(self, on_show: bool) -> None:
-        """Stand above the prompt from now on, or no longer."""
+        """Show the queue above the prompt, or no longer."""
         self._on_show = on_show
         self._show()
 

@@ -1,4 +1,4 @@
-"""Going back to before a message: the conversation, the files, or both; and forth again."""
+"""Returns to the state before a message, of the conversation, the files, or both; and forward again."""
 
 import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
@@ -26,14 +26,14 @@ _MOST_PATHS = 3
 
 @dataclass(frozen=True, slots=True)
 class _Return:
-    """The way forth after a rewind: the conversation as it was, and the checkpoint of its files."""
+    """How to undo a rewind: the conversation as it was, and the checkpoint of its files."""
 
     conversation: "ConversationId | None" = None
     checkpoint: int = 0
 
 
 class Rewind:
-    """Asks for a message, shows what going back there comes to, and does it."""
+    """Lets the person pick a message, shows what a rewind to it changes, and does it."""
 
     def __init__(
         self, context: Context, current: CurrentConversation, conversations: Conversations

@@ -1,4 +1,4 @@
-"""The actions that need nothing but the screen: they work from the first frame on."""
+"""The actions that need only the screen: they work from the first frame on."""
 
 import os
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _AGAIN_WITHIN = 2.0
 
 
 class ScreenActions:
-    """Shows, hides, scrolls, and moves the keys. ``table`` has what each action does, by its name."""
+    """Shows, hides, scrolls, and moves the focus. ``table`` has a function for each action's name."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class ScreenActions:
         cancel_turn: Callable[[], bool] = lambda: False,
         rewind: Callable[[], None] = lambda: None,
     ) -> None:
-        """Cancel the turn, else take queued prompts back, else go to the prompt; twice there: rewind."""
+        """Cancel the turn, else take queued prompts back, else focus the prompt; twice there: rewind."""
         screen = self._screen
         if cancel_turn() or self._current.tab.queue.take_back():
             return
@@ -116,7 +116,7 @@ class ScreenActions:
             self._app.push_screen(ActionPalette())
 
     def _mouse(self) -> None:
-        """Give the mouse away, or take it back."""
+        """Give the mouse to the terminal around, or take it back."""
         self._captures_mouse = not self._captures_mouse
         capture_mouse(self._app, on=self._captures_mouse)
         words = (
@@ -141,7 +141,7 @@ class ScreenActions:
             self._screen.focus_bottom()
 
     def _suspend(self) -> None:
-        """Stop like any other program, where a shell can have it go on."""
+        """Stop the process like other programs, so that a shell can continue it."""
         if os.getpgrp() == os.getsid(0):
             words = "No shell started sam-tui, so there is none to return to."
             self._screen.transcript.add_notice("warning", words)
@@ -159,7 +159,7 @@ class ScreenActions:
             screen.toggle_class("-no-todos")
 
     def _edit_todos(self) -> None:
-        """Give the keys to the list, shown if it was not; or back, and hide what was shown for it."""
+        """Focus the todo list, and show it if it is hidden; or leave it, and hide it again."""
         screen = self._screen
         if screen.focused is not None and screen.todos in screen.focused.ancestors_with_self:
             screen.set_focus(None)
@@ -172,7 +172,7 @@ class ScreenActions:
         screen.set_focus(screen.todos)
 
     def _leave_todos(self) -> None:
-        """Hide what was shown for the list; the keys go on, unless something got them since."""
+        """Hide the list if it was shown for this; the focus moves on, unless it has moved already."""
         screen = self._screen
         if self._side_for_todos:
             screen.show_side(False)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 class TurnRunner:
-    """Sends the prompts of one tab, one after the other; each is kept until it is stored as part of
-    the conversation."""
+    """Sends the prompts of one tab in order, and stores each until the conversation contains it."""
 
     def __init__(
         self,
@@ -53,7 +52,7 @@ class TurnRunner:
         return worker is self._worker
 
     def steer(self) -> None:
-        """Have the prompt say what becomes of what is sent, where this conversation is on show."""
+        """Tell the prompt whether a turn runs, if this conversation is displayed."""
         if self._current.tab is self._tab:
             self._screen.prompt.area.steer(self.running)
 
@@ -82,7 +81,7 @@ class TurnRunner:
         self.steer()
 
     def _steering(self) -> Iterator[str]:
-        """What the running turn takes between two steps, one after the other."""
+        """The waiting prompts, which the running turn takes between two steps, one after the other."""
         while self._queue.waiting:
             self._started.append(self._queue.waiting[0])
             yield self._queue.take_first()
@@ -94,11 +93,11 @@ class TurnRunner:
             self._keep()
 
     def _keep(self) -> None:
-        """Keep what waits and what has just begun, for whoever opens the conversation after a crash."""
+        """Store the waiting and the just begun prompts, so that a crash does not lose them."""
         self._conversations.keep_queued(self._tab, [*self._started, *self._queue.all])
 
     def _ready(self) -> "Session | None":
-        """The session to run in. Where none can be opened that is said, and nothing typed is lost."""
+        """The session to run in; if none opens, None: the error is shown, the prompts go back."""
         try:
             return self._conversations.session_for_prompt(self._tab)
         except SamError as error:
@@ -123,7 +122,7 @@ class TurnRunner:
             self._tab.past.append(text)
 
     def end(self) -> None:
-        """The worker is done, whether or not the turn could tell of its end: the next may begin."""
+        """The worker has ended, with or without a report of the turn: start the next turn."""
         if not self.running and not self._closed:
             self._started = []
             self.steer()
@@ -150,11 +149,11 @@ class TurnRunner:
         return True
 
     def retire(self) -> None:
-        """Begin no turn any more."""
+        """Start no more turns."""
         self._closed = True
 
     async def close(self) -> None:
-        """Cancel, and wait until the turn has put everything in order. What waits stays kept."""
+        """Cancel, and wait until the turn has ended in order. The waiting prompts stay stored."""
         self.retire()
         if self._worker is None or self._worker.is_finished:
             return

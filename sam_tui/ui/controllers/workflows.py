@@ -96,7 +96,7 @@ class WorkflowRuns:
         self._app.run_worker(self._begin_plan(task), name="plan", group=_GROUP)
 
     async def _begin_plan(self, task: str) -> None:
-        """Begin it once the tools of servers are there: what a planner is told is settled then."""
+        """Begin it once the servers' tools are there: its planner's prompt lists them."""
         from sam_tui.core.workflow.planned import PlannedTasks
 
         session = self._current.session
@@ -113,14 +113,14 @@ class WorkflowRuns:
             self._complain(error)
 
     def act(self, verb: str, execution: str) -> None:
-        """Do something to a run. What is refused is said, and changes nothing."""
+        """Do something to a run. A refusal is reported and changes nothing."""
         try:
             self._verbs[verb](execution)
         except SamError as error:
             self._complain(error)
 
     def drives(self, execution: str) -> bool:
-        """Whether our agent works on a run."""
+        """Whether our agent is driving a run."""
         worker = self._driven.get(execution)
         return worker is not None and not worker.is_finished and not worker.is_cancelled
 
@@ -131,7 +131,7 @@ class WorkflowRuns:
             self._app.call_later(self._look)
 
     def show_phase(self) -> None:
-        """The phase of the conversation on show, or else of what is driven here, in the status."""
+        """Show the phase of the displayed conversation, or else of a run driven here, in the status."""
         status = self._context.screen.status
         try:
             status.standing.phase = one_line(self._phase(), _WIDEST)
@@ -140,7 +140,7 @@ class WorkflowRuns:
         status.show()
 
     async def close(self) -> None:
-        """Stop driving; every run stays as it is and can be gone on with."""
+        """Stop driving; every run keeps its state and can be continued."""
         workers = list(self._driven.values())
         for worker in workers:
             worker.cancel()
@@ -248,7 +248,7 @@ class WorkflowRuns:
             return
         conversation: ConversationId = conversations[-1]  # pyright: ignore[reportAssignmentType] # stored
         if self._runtime.engine.budgets.get(conversation) is not None:
-            # A conversation at work cannot be opened: what was said so far can be read.
+            # A conversation with a running turn cannot be opened, so its messages so far are shown.
             messages = self._runtime.conversations.everything(conversation)
             text = "\n\n".join(f"{message.kind}\n{message.text}" for message in messages)
             self._app.push_screen(Reader(f"{conversation}, at work", whole(text)))
@@ -258,7 +258,7 @@ class WorkflowRuns:
         self._conversations.open(conversation)
 
     def _edit_plan(self, execution: str) -> None:
-        """The plan of a run in the person's editor; what is saved there takes its place."""
+        """Open a run's plan in the person's editor; the saved text replaces the plan."""
         from sam_tui.core.workflow.planned import PlannedTasks
 
         tasks = PlannedTasks(self._workflows)
@@ -285,7 +285,7 @@ class WorkflowRuns:
     # -- driving -------------------------------------------------------------------------------
 
     def _drive(self, execution: str) -> None:
-        """Let our agent work on it, unless it does already or a conversation does."""
+        """Have our agent drive a run, unless it does already or a conversation does."""
         view = self._workflows.records.execution(execution)
         if view.conversation:
             self._say("A conversation runs it: send a prompt there to continue.")
@@ -304,7 +304,7 @@ class WorkflowRuns:
             worker.cancel()
 
     async def _run(self, execution: str, before: "Worker[None] | None") -> None:
-        """Drive it to its end or to a pause, once whoever drove it ``before`` has let go."""
+        """Drive a run to its end or a pause, after the worker that drove it ``before`` has ended."""
         mine = self._driven.get(execution)
         if before is not None:
             await ended(before)
@@ -331,7 +331,7 @@ class WorkflowRuns:
         self._say(text)
 
     def _answer_of(self, view: "ExecutionView") -> str:
-        """What a task that was planned has come to; empty for other runs."""
+        """The result of a planned task; empty for other runs."""
         from sam_tui.core.workflow.execution.context import excerpt
         from sam_tui.core.workflow.planned import final_answer
 

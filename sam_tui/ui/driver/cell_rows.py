@@ -49,7 +49,7 @@ class Pen:
 
 @lru_cache(maxsize=_PENS)
 def _change(last: Pen, pen: Pen) -> str:
-    """The shorter of two ways from one look to another: all anew, or what differs."""
+    """The shorter of two codes for a change of pen: a reset with everything, or only the differences."""
     colours = [
         now or default
         for now, before, default in (
@@ -111,7 +111,7 @@ def _pen_of(style: Style, colours: ColorSystem) -> Pen:
 
 
 class PictureCells(Protocol):
-    """Knows what cells of pictures mean."""
+    """Resolves the texts of picture cells to cells."""
 
     def cells(self, text: str, style: Style | None, pen: Pen) -> list[tuple[str, Pen]] | None:
         """The cells of a text that consists of a picture's; None for any other."""
@@ -170,7 +170,7 @@ class CellRow:
         ]
 
     def distance(self, old: "CellRow") -> int:
-        """In how many cells it is another."""
+        """The number of cells that differ from those of another row."""
         return sum(map(ne, self.texts, old.texts))
 
 
@@ -226,7 +226,7 @@ def _cells(strip: Strip, colours: ColorSystem, pictures: "PictureCells | None") 
 
 
 def _stands_for_more(text: str) -> bool:
-    """Whether a text has what controls the terminal, or characters of disputed width."""
+    """Whether a text has control characters, or characters of disputed width."""
     return not text.isprintable() or (not text.isascii() and bool(DISPUTED.search(text)))
 
 

@@ -47,7 +47,7 @@ Piece = tuple[int, int, Strip]
 
 
 def erases_in_ground(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal that an environment tells of erases cells in the ground that is set."""
+    """Whether an environment's terminal erases cells in the current background colour."""
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if environment.get("STY") or program == "Apple_Terminal":
         return False  # GNU screen, and Terminal.app, whose TERM claims too much
@@ -73,7 +73,7 @@ class DrawnCells:
         """Images that lie over cells, where it takes those."""
 
     def forget(self) -> None:
-        """Know nothing: what comes next is written whole."""
+        """Forget all cells: the next update is written whole."""
         self._rows = {}
         if self.overlays is not None:
             self.overlays.forget()
@@ -131,7 +131,7 @@ class DrawnCells:
         return over.clearing() + output.text() + over.drawn(written)
 
     def _uncover(self, over: "Overlays", target: dict[int, CellRow]) -> bool:
-        """Have all cells written anew below images that no longer belong there; whether there are any."""
+        """Mark all cells below images that have to go as unwritten; whether there are any such images."""
         lost = over.lost({**self._rows, **target}, self._size.height)
         for area in lost:
             for y in range(area.top, area.top + area.rows):
@@ -146,7 +146,7 @@ class DrawnCells:
         return row if row is not None else CellRow(self._size.width)
 
     def _move_rows(self, target: dict[int, CellRow], output: "Output") -> None:
-        """Have the terminal move rows that stand elsewhere now, where that spares enough."""
+        """Have the terminal move rows that now belong elsewhere, where that saves enough output."""
         move = _moved(self._rows, target)
         if move is None:
             return
@@ -186,7 +186,7 @@ def _moved(rows: dict[int, CellRow], target: dict[int, CellRow]) -> tuple[int, i
 
 
 def _look(row: CellRow) -> Look:
-    """The left half of a row, by which a moved row is recognised; beside it text may stand still."""
+    """The left half of a row, by which a moved row is recognised; the right half may not have moved."""
     return tuple(row.texts[: len(row.texts) // 2])
 
 
@@ -262,7 +262,7 @@ class Output:
         return after
 
     def _go(self, y: int, x: int, row: CellRow) -> None:
-        """Go to a cell: past few cells of one look by writing them."""
+        """Move the cursor to a cell; across a few cells of one pen by writing them again."""
         if self._cursor is None or self._cursor[0] != y:
             self._parts.append(f"\x1b[{y + 1};{x + 1}H")
             self._cursor = (y, x)
@@ -277,7 +277,7 @@ class Output:
         self._cursor = (y, x)
 
     def _draws(self, text: str | None, pen: Pen) -> bool:
-        """Whether a character comes out right with the present pen."""
+        """Whether a character looks right with the present pen."""
         return self._pen is pen or (text == " " and self._pen.blank is pen)
 
     def _change(self, pen: Pen) -> None:

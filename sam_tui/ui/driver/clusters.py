@@ -1,9 +1,9 @@
-"""Characters that terminals draw in different widths, kept from moving what stands beside them.
+"""Writes characters that terminals draw in different widths so that the text beside them does not move.
 
-Each is drawn over blanks of the cells that it has, from where they begin, and what follows is written where
-it belongs: drawn wider it is cut by that, drawn narrower it leaves a blank. Where it might reach beyond
-what is written, its first character alone is drawn. Text with spacing marks would lose letters that way:
-it is written as one where enough blanks follow for what it may be wider.
+Each is drawn over blanks in its own cells, and the next text is written at its own column: a wider
+drawing is cut, a narrower one leaves a blank. Where it might reach beyond the written text, only its
+first character is drawn. Text with spacing marks would lose letters that way: it is written in one
+piece where enough blanks follow for its greatest width.
 """
 
 import re
@@ -55,7 +55,7 @@ def settled(frame: str) -> str:
 
 
 def _placed(parts: list[str], column: int) -> list[str]:
-    """Texts and what stands between them, written from a column on."""
+    """The texts and the sequences between them, placed from ``column`` on."""
     if column < 0 or not any(map(DISPUTED.search, parts)):
         return parts
     widths = [0 if part[0] < " " else cell_len(part) for part in parts]
@@ -82,11 +82,11 @@ def _placed(parts: list[str], column: int) -> list[str]:
 
 
 def _flow(parts: list[str], widths: list[int], at: int) -> tuple[int, int] | None:
-    """The last of the texts from ``at`` on that are written as one, and where the blanks behind them end.
+    """The index behind the last text from ``at`` on that goes in one piece, and behind its blanks.
 
-    With spacing marks that have a cell of their own it takes more cells than were measured: there have
-    to be as many blanks behind it, before any frame. One blank of another look right behind the text is
-    the cursor of who writes it, and goes along.
+    Spacing marks with a cell of their own need more cells than were measured: as many blanks must
+    follow, before any frame. One blank of another look right behind the text is the text cursor,
+    which moves along.
     """
     text = last = at
     more = room = 0
@@ -115,7 +115,7 @@ def spacing_marks(text: str) -> int:
 
 
 def _excess(text: str) -> int:
-    """How many cells more than measured any terminal takes."""
+    """The number of cells that a terminal may use beyond the measured ones."""
     spans, cells = split_graphemes(text)
     clusters = (text[first:last] for first, last, _ in spans)
     return sum(_widest(c) if DISPUTED.search(c) else cell_len(c) for c in clusters) - cells
@@ -153,7 +153,7 @@ def _widest(text: str) -> int:
 
 
 def _part_width(part: str) -> int:
-    """Two for each part, one for what is a letter or a spacing mark, none for another mark."""
+    """The cells of one code point: two for an emoji part, one for a letter or spacing mark, else none."""
     if ord(part) >= 0x1F000 or part in "\ufe0f\u200d":
         return 2
     return 0 if category(part) == "Mn" else max(1, cell_len(part))

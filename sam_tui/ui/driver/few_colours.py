@@ -1,4 +1,4 @@
-"""What the looks say by colours, for terminals with sixteen and for people who want none."""
+"""Replaces colours by the sixteen standard ones, or by attributes for people who want no colours."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -49,7 +49,7 @@ GROUNDS = {"red": (1, 15), "yellow": (6, 0), "green": (2, 0), "blue": (6, 0), "m
 
 
 class FewColours(LineFilter):
-    """Changes the styles of everything that is drawn. ``surface`` is asked for each row."""
+    """Changes the styles of everything that is drawn; ``surface`` returns each row's background."""
 
     def __init__(self, change: Change, surface: Callable[[], Surface]) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ def in_sixteen(style: Style, surface: Surface) -> Style:
 
 
 def _role(ink: Color, under: Color, plain: float) -> str:
-    """What a text colour is for: its hue, else ``plain`` or ``quiet``. ``plain``: that text's contrast."""
+    """A text colour's role: its hue, else ``plain`` or ``quiet``. ``plain`` is normal contrast."""
     measured = contrast(ink, under)
     if hue := _hue(ink) if measured >= FAINT else "":
         return hue

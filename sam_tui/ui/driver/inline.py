@@ -1,4 +1,4 @@
-"""The workbench in the last rows of the terminal, which keeps what is finished in its scrollback."""
+"""Draws the workbench in the last rows of the terminal; finished text goes to the scrollback above."""
 
 import asyncio
 import re
@@ -27,9 +27,9 @@ FEWEST = 3
 
 
 class Region:
-    """The rows that are drawn in: ``top`` is the first, from 0, of the ``rows`` of the terminal.
+    """The drawn rows: ``top`` is the first, from 0, of the terminal's ``rows``.
 
-    All above is ordinary text. The sequences that it returns are for the terminal, as all others.
+    All rows above are ordinary text. The methods return escape sequences for the terminal.
     """
 
     def __init__(self, rows: int, height: int) -> None:
@@ -38,7 +38,7 @@ class Region:
         self.height = min(height, rows)
 
     def begin(self) -> str:
-        """Move all that there is into the scrollback, and begin on the first row."""
+        """Move the whole screen into the scrollback, and begin on the first row."""
         self.top = 0
         return "\r" + "\n" * (self.rows - 1) + "\x1b[H"
 
@@ -51,38 +51,38 @@ class Region:
         return f"\x1b[0m\x1b[{self.top + 1};1H{self._blank()}\x1b[{self.top + 1};1H"
 
     def erase_around(self, cursor_row: int) -> str:
-        """The same where only the row of them is known that the cursor is on, or was before a new size.
+        """Erase the rows when only the row that has, or before a new size had, the cursor is known.
 
-        Rows that wrap at a new width are more now: then the first of them stay, and no text is lost.
+        Rows may wrap at a new width and become more; the first of them stay then, and no text is lost.
         """
         up = f"\x1b[{cursor_row}A" if cursor_row else ""
-        # In two parts: some terminals take a screen that is erased whole into their scrollback.
+        # In two parts: some terminals move a screen that is erased in one step into their scrollback.
         return f"\x1b[0m{up}\r\x1b7\x1b[2K\x1b[B\x1b[J\x1b8"
 
     def _blank(self) -> str:
-        """Row for row, for the same reason as above."""
+        """Erase row by row, for the same reason."""
         return "\x1b[B".join(["\x1b[2K"] * self.height)
 
     def resize(self, height: int) -> str:
-        """Take so many rows: where there are too few below, all moves up."""
+        """Set the number of rows; if there are too few below, everything moves up."""
         erased = self.erase()
         self.height = max(1, min(height, self.rows))
         return erased + self._make_room(self.top)
 
     def print_above(self, lines: list[str]) -> str:
-        """Lines as ordinary text; the rows stand below them from now on, and are empty."""
+        """Print lines as ordinary text; the drawn rows move below them, and are empty."""
         text = "".join(f"{line}\x1b[0m\r\n" for line in lines)
         return self.erase() + text + self._make_room(min(self.top + len(lines), self.rows - 1))
 
     def _make_room(self, row: int) -> str:
-        """Begin on a row, or as far above as it takes; the cursor is there."""
+        """Begin on a row, or higher if the rows would not fit; the cursor moves there."""
         over = max(0, row + self.height - self.rows)
         self.top = row - over
         up = f"\x1b[{self.rows};1H" + "\n" * over if over else ""
         return f"{up}\x1b[{self.top + 1};1H"
 
     def shift(self, data: str) -> str:
-        """What is drawn on a screen of its own, for where the rows are."""
+        """Add the region's position to the cursor positions and margins in ``data``."""
         return _PLACED.sub(self._shifted, data) if "\x1b[" in data else data
 
     def _shifted(self, match: re.Match[str]) -> str:
@@ -91,7 +91,7 @@ class Region:
 
 
 class InlineDriver(LinuxDriver):
-    """Tells the app the size of the region as that of the terminal; it never takes the mouse."""
+    """Reports the region's size to the app as the terminal's size; it never captures the mouse."""
 
     cells: DrawnCells
     _behind: Callable[[], None]
@@ -119,10 +119,10 @@ class InlineDriver(LinuxDriver):
         return size.columns, self.region.height
 
     def _query_in_band_window_resize(self) -> None:
-        """The size that the terminal would tell is another."""
+        """Do nothing: the size that the terminal would report is not the region's."""
 
     def _disable_line_wrap(self) -> None:
-        """Without it some terminals cut the text above at a new width, instead of wrapping it anew."""
+        """Do nothing: without line wrap some terminals cut the text above at a new width."""
 
     def _seek(self, before: str) -> None:
         """Ask the terminal where its cursor is: there the region begins."""
@@ -134,11 +134,11 @@ class InlineDriver(LinuxDriver):
 
     @property
     def awaits_place(self) -> bool:
-        """Whether the terminal was asked where its cursor is, and may answer yet."""
+        """Whether the terminal's answer, where its cursor is, may still come."""
         return self._lost is not None
 
     def process_message(self, message: "Message") -> None:
-        """Take the answer; called by the thread that reads."""
+        """Read the terminal's answer; the reading thread calls this."""
         if isinstance(message, CursorPosition) and self.awaits_place:
             self._loop.call_soon_threadsafe(self._begin_at, message.x, message.y)
             return
@@ -167,7 +167,7 @@ class InlineDriver(LinuxDriver):
         file.write(sequence)
 
     def write(self, data: str) -> None:
-        """Write what is drawn, where the region is."""
+        """Write output at the region's place."""
         if data == _BEGIN:
             self._seek("")
         elif data == _HIDE_CURSOR and self._app.has_class("-reader"):
@@ -180,12 +180,12 @@ class InlineDriver(LinuxDriver):
                 self._cursor_row = int(match[1]) - 1 if match[3] == "H" else self._cursor_row
 
     def print_above(self, lines: list[str]) -> None:
-        """Have lines stand above as ordinary text."""
+        """Print lines as ordinary text above the drawn rows."""
         self._send(self.region.print_above(lines))
 
     @property
     def placed(self) -> bool:
-        """Whether it is known where the region is."""
+        """Whether the region's place is known."""
         return self._lost is None
 
     def take_rows(self, height: int) -> bool:
@@ -198,5 +198,5 @@ class InlineDriver(LinuxDriver):
 
 
 def inline(driver: "type[Driver]") -> "type[Driver]":
-    """An inline version of a driver, which draws in a region and leaves the rest of the terminal alone."""
+    """An inline version of a driver, which draws in a region and leaves the rest alone."""
     return type("InlineDriver", (InlineDriver, driver), {})

@@ -1,8 +1,8 @@
-"""What the terminal around sends, as keys.
+"""Reads the input of the terminal around as keys.
 
-Nothing in a paste is a key, and bytes that are no text break nothing. Terminals without the kitty protocol
-send a key with Alt as an escape before the key: Textual takes some of them for others (Alt+B for Ctrl+Left,
-Alt+1 for ``¡``) and loses the Alt of most that are no letters.
+A paste never contains a key, and bytes that are no UTF-8 break nothing. Terminals without the kitty
+protocol send a key with Alt as an escape before the key: Textual reads some of them as others (Alt+B as
+Ctrl+Left, Alt+1 as ``¡``) and loses the Alt of most keys that are no letters.
 """
 
 import importlib
@@ -78,7 +78,7 @@ def with_alt() -> dict[str, str]:
 
 
 def name_alt_keys() -> None:
-    """Let the parser of keys tell them."""
+    """Teach Textual's key parser these keys."""
     if not os.environ.get("ESCDELAY"):
         constants: Any = importlib.import_module("textual.constants")
         constants.ESCAPE_DELAY = ESCAPE_WITHIN
@@ -95,9 +95,9 @@ def _function_keys() -> dict[str, str]:
 
 
 def pressed(message: Message) -> Message:
-    """A message, or the key that is written as a place: F3 with a modifier, and a cursor in the first row.
+    """The message, or F3 with its modifiers, which looks like a cursor position in the first row.
 
-    For terminals that were not asked where their cursor is.
+    Only for terminals that were not asked where their cursor is.
     """
     if isinstance(message, CursorPosition) and message.y == 0 and 1 <= message.x <= 7:
         held = "".join(f"{name}+" for bit, name in _HELD_BITS if message.x & bit)
@@ -112,9 +112,9 @@ _LOOK = 0.1
 
 
 class Pastes:
-    """Passes text on without the escapes within pastes, which Textual's parser takes for keys.
+    """Removes the escapes within pastes, which Textual's parser would read as keys.
 
-    Terminals leave them out themselves, but not all do, such as tmux with its own buffers.
+    Most terminals remove them themselves; some, such as tmux with its own buffers, do not.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class Pastes:
         """The start of a paste's end, which waits for its rest."""
 
     def tamed(self, text: str) -> str:
-        """What the parser may see of a piece of input."""
+        """A piece of input, without the escapes within a paste."""
         return "".join(self._parts(text))
 
     def _parts(self, text: str) -> Iterator[str]:
@@ -143,7 +143,7 @@ class Pastes:
 
 
 def _begun(text: str) -> str:
-    """What a text ends with that may be the start of a paste's end."""
+    """The end of a text, if it may be the beginning of the sequence that ends a paste; else empty."""
     at = text.rfind(_ESC, max(0, len(text) - len(_END) + 1))
     return text[at:] if at >= 0 and _END.startswith(text[at:]) else ""
 
@@ -164,14 +164,14 @@ class GroundTold(Message):
 
 
 class GroundAnswers:
-    """Takes answers to the question for the ground (OSC 11) out of the input: they are no keys."""
+    """Removes answers to the question for the background colour (OSC 11) from the input."""
 
     def __init__(self, pass_on: Callable[[Message], None]) -> None:
         self._pass_on = pass_on
         self._partial = ""
 
     def without(self, text: str) -> str:
-        """The rest of a piece of input. An answer that is cut waits for its end."""
+        """The piece of input without answers; an incomplete answer waits for its end."""
         text, self._partial = self._partial + text, ""
         if "\x1b]11;" not in text:
             return text
@@ -203,7 +203,7 @@ class TerminalTold(Message):
 
 
 class TerminalAnswers:
-    """Takes the answers out of the input, also late ones: they are no keys."""
+    """Removes the terminal's answers about itself, also late ones, from the input."""
 
     def __init__(self, pass_on: Callable[[Message], None]) -> None:
         self._pass_on = pass_on
@@ -213,7 +213,7 @@ class TerminalAnswers:
         """Whether the terminal was asked, so that the start of an answer waits for its rest."""
 
     def without(self, text: str) -> str:
-        """The rest of a piece of input."""
+        """The piece of input without answers."""
         text, self._partial = self._partial + text, ""
         if not self.expected or "\x1b" not in text:
             return text
@@ -223,7 +223,7 @@ class TerminalAnswers:
         return text
 
     def overdue(self) -> str:
-        """What waited, but has turned out to be keys as nothing followed."""
+        """The incomplete answer that waited: without a continuation it was keys."""
         if not 0 < len(self._partial) <= _SHORT:
             return ""
         keys, self._partial = self._partial, ""
@@ -238,14 +238,14 @@ class TerminalAnswers:
 
 
 class KeyParser(XTermParser):
-    """Textual's parser, which tells of a key behind an escape what came: both are its ``character``.
+    """Textual's parser, which puts both keys, the escape and the key behind it, into ``character``.
 
-    Whether that was Alt or the Escape key before another, the terminal around does not say.
+    The terminal does not say whether that was Alt, or the Escape key and then another one.
     """
 
     @property
     def waits(self) -> bool:
-        """Whether what came may be the start of something longer."""
+        """Whether the input so far may be the start of a longer sequence."""
         return self._timeout_time is not None
 
     def parse_mouse_code(self, code: str) -> Message | None:

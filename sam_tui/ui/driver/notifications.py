@@ -40,7 +40,7 @@ _LONGEST = 200
 
 
 def channel_of(environ: Mapping[str, str]) -> Channel:
-    """What the terminal around takes; ``bell`` where that is not known."""
+    """The kind of notification that the terminal around supports; ``bell`` if unknown."""
     for name, channel in _BY_VARIABLE:
         if environ.get(name):
             return channel
@@ -50,16 +50,16 @@ def channel_of(environ: Mapping[str, str]) -> Channel:
 
 
 def channel_behind_tmux(answer: str, environ: Mapping[str, str]) -> Channel:
-    """The same of the terminal around tmux, by what tmux prints for ``BEHIND_TMUX``.
+    """The kind of the terminal around tmux, from tmux's output for ``BEHIND_TMUX``.
 
-    The variables are those of the terminal that tmux began in: they count where it tells nothing known.
+    The variables describe the terminal in which tmux was started: they count if its answer is unknown.
     """
     channels: list[Channel] = [_BY_NAME[name] for name in _NAME.findall(answer) if name in _BY_NAME]
     return channels[0] if channels else channel_of(environ)
 
 
 def notification_sequences(channel: Channel, title: str, body: str) -> list[str]:
-    """What notifies, also from within tmux; nothing where the terminal has its bell alone.
+    """The sequences that notify, also from within tmux; none for a terminal that only has its bell.
 
     Neither text can end a sequence or begin a field of its own.
     """

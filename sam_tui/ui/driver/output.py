@@ -1,4 +1,4 @@
-"""The terminal around the workbench can go away at any moment: then it ends, and never waits for it."""
+"""Output to the terminal around: the program never waits for it, and ends when it goes away."""
 
 import asyncio
 import os
@@ -77,9 +77,9 @@ def from_anywhere(action: Callable[[], object]) -> Callable[..., None]:
 
 
 def window_size() -> os.terminal_size:
-    """The size of the terminal around, by what it says: ``COLUMNS`` and ``LINES`` count where it says none.
+    """The size that the terminal around reports; if it reports none, ``COLUMNS`` and ``LINES``.
 
-    They are what a shell exported once; the size that is followed is the window's own.
+    Those are values that a shell once exported; only the terminal knows the window's present size.
     """
     for descriptor in range(3):
         with suppress(OSError):
@@ -90,13 +90,13 @@ def window_size() -> os.terminal_size:
 
 
 class WindowSized:
-    """What a driver takes for the size of its terminal."""
+    """Gives a driver the size of its terminal."""
 
     _app: Any
     _size: tuple[int, int] | None
 
     def _begin_sized(self) -> Any:
-        """The app, which is told the size at once."""
+        """Set the size if there is none yet, and return the app."""
         self._size = self._size or window_size()
         return self._app
 
@@ -105,10 +105,10 @@ class WindowSized:
 
 
 def heed_sizes(driver: Any) -> None:
-    """Tell a driver's app every size of the window, the newest last.
+    """Report every size of the window to a driver's app, the newest last.
 
-    Textual reads the size in the handler of the signal: where the next signal interrupts that, the earlier
-    size is told last, and drawn for from then on.
+    Textual reads the size in its signal handler: where the next signal interrupts that, it reports the
+    earlier size last, and draws for that one from then on.
     """
 
     def tell() -> None:
@@ -121,12 +121,12 @@ def heed_sizes(driver: Any) -> None:
 
 
 class Forgiving:
-    """A file for the driver that never waits: what the terminal does not take at once, a thread writes.
+    """A file for the driver that never blocks: a thread writes what the terminal does not accept at once.
 
-    With the file itself the driver's queue would be full as soon as the terminal reads nothing (a stalled
-    connection), and then whoever draws waits, and with it all work and every signal. Once the file
-    cannot be written to, or holds too much, the rest is dropped. ``on_hang_up`` is
-    called for the first, and ``behind`` when the terminal reads again after the second.
+    With the file itself the driver's queue would fill up when the terminal stops reading (a stalled
+    connection); drawing would block, and with it all work and every signal. Once a write fails, or too
+    much is waiting, the rest is dropped. ``on_hang_up`` is called after a failed write, and ``behind``
+    when the terminal reads again after too much was waiting.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Forgiving:
                 self._changed.notify_all()
 
     def _write_now(self, data: bytes) -> int:
-        """How many bytes the terminal took at once: a thread would first have to be given its turn."""
+        """The number of bytes that the terminal accepted at once, which is quicker than the thread."""
         if self._direct is None or not data:
             return 0
         try:
@@ -172,7 +172,7 @@ class Forgiving:
         return self._file.fileno()
 
     def hurry(self, text: str = "") -> None:
-        """Drop the frames that wait: this and what comes now has to be written."""
+        """Drop the frames that wait, because this text has to be written soon."""
         with self._changed:
             while len(self._waiting) > 1:
                 self._size -= len(self._waiting.pop())
@@ -214,9 +214,9 @@ class Forgiving:
 
 
 def _unblocking(file: IO[str]) -> int | None:
-    """The terminal of a file, opened again so that writing never waits; None where it is no terminal.
+    """The terminal of a file, opened again so that writing never blocks; None if it is no terminal.
 
-    Of its own, for the mode of the one that there is is shared with the shell that started us.
+    A new descriptor, because the mode of the old one is shared with the shell that started us.
     """
     try:
         name = os.ttyname(file.fileno())
@@ -226,7 +226,7 @@ def _unblocking(file: IO[str]) -> int | None:
 
 
 class Frames:
-    """Joins a frame, which Textual begins, draws and ends by calls of their own, to one write."""
+    """Joins a frame, which Textual begins, draws and ends by separate calls, to one write."""
 
     def __init__(self) -> None:
         self._frame: list[str] | None = None
@@ -234,7 +234,7 @@ class Frames:
         """What the last frame ended with: it says where the cursor stands."""
 
     def take(self, data: str) -> str:
-        """What is to be written now: nothing amid a frame, nor where one changes nothing."""
+        """The text to write now: empty inside a frame, and for a frame that changes nothing."""
         data = settled(data)
         if data == SYNC_START:
             self._frame = []
@@ -251,7 +251,7 @@ class Frames:
 
 
 class PlacesAsKeys:
-    """A driver, before it in the order, that takes a key written as a place for a key."""
+    """Mixed in before a driver: turns a key that the terminal writes as a cursor position into a key."""
 
     def process_message(self, message: Message) -> None:
         """Pass on what the terminal tells; called by the thread that reads."""
@@ -262,7 +262,7 @@ class PlacesAsKeys:
 
 
 def lasting(driver: type[Driver]) -> type[Driver]:
-    """The driver, so that it outlives its terminal for as long as the app needs to end."""
+    """A subclass of the driver that outlives its terminal for as long as the app needs to end."""
     from textual.drivers.linux_driver import LinuxDriver
 
     if not issubclass(driver, LinuxDriver):
@@ -296,7 +296,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             heed_sizes(self)
 
         def stop_application_mode(self) -> None:
-            """Put the terminal back, also when it was left behind."""
+            """Restore the terminal, also after it hung up."""
             self._file.hurry(self.cells.ending())
             super().stop_application_mode()
 
@@ -306,7 +306,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             self._behind()
 
         def close(self) -> None:
-            """Let the last of it be written, as far as somebody reads."""
+            """Write the rest, as long as the terminal reads."""
             super().close()
             self._file.finish(_LAST_SECONDS)
 

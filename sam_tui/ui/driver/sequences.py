@@ -12,7 +12,7 @@ LARGEST = 75_000
 
 
 def title_sequence(title: str) -> str:
-    """Calls the window so."""
+    """The sequence that sets the window's title."""
     return f"\x1b]2;{title}\x07"
 
 
@@ -31,7 +31,7 @@ def passed_through_tmux(sequence: str) -> str:
 
 
 def tmux_question(environment: Mapping[str, str], formats: str) -> tuple[str, ...]:
-    """The command that prints what tmux knows, in its formats, of the terminal around it."""
+    """The command that prints what tmux knows about the terminal around it, in tmux's formats."""
     pane = environment.get("TMUX_PANE")
     target = ("-t", pane) if pane else ()
     return ("tmux", "display-message", "-p", *target, formats)

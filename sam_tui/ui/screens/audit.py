@@ -39,9 +39,9 @@ _TONES = {
 
 
 class AuditScreen(Dialog):
-    """A list under a line to narrow it, and below it the marked decision in full.
+    """A list below a filter line, and below it the marked decision in full.
 
-    Nothing is loaded but what was scrolled to; the seals are checked on a thread meanwhile.
+    Only pages that were scrolled to are loaded; a thread checks the seals meanwhile.
     """
 
     AUTO_FOCUS = "Input"
@@ -73,7 +73,7 @@ class AuditScreen(Dialog):
                 yield self._detail
 
     def on_mount(self) -> None:
-        """Fetch the first page, and check the seals without holding anything up."""
+        """Fetch the first page, and check the seals in the background."""
         self._start_over()
         self.run_worker(self._verify(), name="verify")
 

@@ -32,7 +32,7 @@ _LEAST_WIDTH, _LEAST_HEIGHT = 40, 10
 
 
 def writes(widget: Widget | None) -> bool:
-    """Whether a widget takes text."""
+    """Whether a widget accepts text."""
     return isinstance(widget, Input) or (isinstance(widget, TextArea) and not widget.read_only)
 
 
@@ -47,7 +47,7 @@ class Returned(Message):
 
 
 class ChatScreen(Screen[None], inherit_bindings=False):
-    """Holds the widgets, and knows which of them the terminal's size lets us show."""
+    """Holds the widgets, and decides which of them have room on the terminal."""
 
     AUTO_FOCUS = "#prompt"
 
@@ -90,12 +90,12 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     @property
     def focus_chain(self) -> list[Widget]:
-        """What Tab goes round: not the terminals, where Tab is their program's."""
+        """The widgets that Tab visits: not the terminals, whose programs get Tab."""
         return [w for w in super().focus_chain if not isinstance(w, TerminalView)]
 
     @property
     def narrow(self) -> bool:
-        """Whether transcript and side column take turns."""
+        """Whether the window has room for only one of transcript and side column."""
         return self._zoomed or self._layout.takes_turns(self.size.width)
 
     @property
@@ -119,7 +119,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         was_small = self.has_class("-too-small")
         self.set_class(small, "-too-small")
         if self.narrow and not self.has_class("-narrow"):
-            # Whoever works in the column goes on there: what is hidden has no keys.
+            # The focus moves from a hidden column to the visible part.
             self._side_over = self._works_in_side
         self._lay_out()
         if small and not was_small and isinstance(self.focused, TerminalView):
@@ -128,7 +128,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self._go_on()
 
     def _go_on(self) -> None:
-        """Give the keys back to what had them before the screen was too small."""
+        """Return the focus to the widget that had it before the screen was too small."""
         view, self._typed_in = self._typed_in, None
         if view is None or not view.is_attached:
             self.focus_bottom()
@@ -189,9 +189,9 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self.focus_bottom()
 
     def gives(self, event: events.Key | events.Paste) -> bool:
-        """Give it to the terminal or list that has the keys; False where the workbench is to look at it.
+        """Pass a key or paste to the focused terminal or list; False if the workbench should handle it.
 
-        Here and at once, so that of keys typed right behind each other none goes where the keys were.
+        This happens at once, so that no key typed next goes to the widget that had the focus before.
         """
         view = self.focused or self._typed_in
         if view is None or not view.is_attached:
@@ -208,9 +208,9 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         return view.TAKES_TEXT
 
     def lead(self, event: events.Key | events.Paste) -> bool:
-        """Have text go to the prompt wherever the keys are, unless something there takes it.
+        """Move text to the prompt wherever the focus is, unless the focused widget takes it.
 
-        True where it stands in the prompt already, because a question hides that.
+        True if it is in the prompt already, because a question hides the prompt.
         """
         text = event.text if isinstance(event, events.Paste) else _typed(event)
         if not text or self._taken(event):
@@ -222,7 +222,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         return True
 
     def only_writes(self, event: events.Key | events.Paste, widget: Widget | None) -> bool:
-        """Whether it does no more than add text to this widget: an empty prompt has keys of its own."""
+        """Whether the event only adds text to this widget; an empty prompt has keys with other meanings."""
         if widget is self.prompt.area and not self.prompt.area.plain:
             return False
         return writes(widget) and (isinstance(event, events.Paste) or bool(_typed(event)))
@@ -237,17 +237,17 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         return self._asks
 
     def leads_on(self, key: str) -> bool:
-        """Whether what has the keys leaves it to the workbench where a key leads."""
+        """Whether the focused widget lets the workbench handle a key that moves the focus."""
         return not self._asks or self._question is None or self._question.leaves(key)
 
     @property
     def needs_room(self) -> bool:
-        """Whether there is more to show than a prompt and what is in work."""
+        """Whether the screen has to show more than the prompt and running work."""
         return self._question is not None or self._search is not None or self.side_shown
 
     @property
     def _asks(self) -> bool:
-        """Whether a question has the keys."""
+        """Whether a question has the focus."""
         focused = self.focused
         return focused is not None and any(
             widget.has_class("inquiry") for widget in focused.ancestors_with_self
@@ -343,7 +343,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     @property
     def _works_in_side(self) -> bool:
-        """Whether todos or terminal have the keys."""
+        """Whether todos or terminal have the focus."""
         return self.todos.has_focus_within or self.terminals.has_focus_within
 
     def _lay_out(self) -> None:

@@ -1,4 +1,4 @@
-"""What of a screen is drawn anew once its widgets have new places."""
+"""Decides which cells of a screen are drawn again once its widgets have new places."""
 
 import importlib
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ from textual.widget import Widget
 class LayoutCompositor(Compositor):
     """Compares each layout with the last one that was reported to widgets and drawn.
 
-    Textual compares it with the one that somebody looked up last, as a widget's size does. A widget that
-    was removed before such a look then stays on the screen, and one that came is never told that it is
-    shown.
+    Textual compares it with the last one that anybody looked up, for a widget's size for example. A widget
+    that was removed before such a look-up would stay on the screen, and a new one would not learn that it
+    is visible.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class LayoutCompositor(Compositor):
                 yield place, drawn, widget.render_lines(drawn.translate(-place.offset))
 
     def _mark_changed(self, layout: CompositorMap) -> None:
-        """Have drawn what is in other cells than before."""
+        """Mark the cells of widgets that moved, came or went, so that they are drawn."""
         drawn = {
             (widget, region, place.order)
             for widget, place in layout.items()
@@ -93,6 +93,6 @@ class LayoutCompositor(Compositor):
 
 
 def compare_layouts() -> None:
-    """Have all screens from now on compare their layouts so."""
+    """Have every screen compare its layouts in this way."""
     screens: Any = importlib.import_module("textual.screen")
     screens.Compositor = LayoutCompositor

@@ -40,9 +40,8 @@ Preview = Callable[[int], Sequence[str]]
 
 
 class NoteBelow(Static):
-    """Words below a list, which leaves them their rows: where the screen is low, a list of its own height
-    would push them out of the frame. It gives as many as the longest words took, so that it keeps still.
-    """
+    """Text below a list. It reserves its rows, because on a low screen the list would push it out of the
+    frame: as many as its longest text needed, so that the list does not jump."""
 
     def __init__(self, options: OptionList, words: str = "") -> None:
         super().__init__(words, markup=False, classes="note")
@@ -58,7 +57,7 @@ class NoteBelow(Static):
         self.make_room()
 
     def make_room(self) -> None:
-        """Have the list leave room for the words and all else that stands in the frame."""
+        """Give the list the height that this text and the rest of the frame leave."""
         frame = self.screen.size.height * 9 // 10 - _FRAME
         beside = [w for w in self.siblings if w is not self._options and w.display]
         rows = sum(w.outer_size.height + w.styles.margin.height for w in beside)
@@ -149,7 +148,7 @@ class Picker(Dialog):
             self._narrow(typed)
 
     def _take(self, key: str, typed: str) -> bool:
-        """Move through the list, or choose, once it has what fits the words typed ahead of the key."""
+        """Move through the list or choose, once it matches the words typed before; False for other keys."""
         act = self._keys_of_list.get(key)
         if act is None and not typed:
             act = self._list.ends.get(key)

@@ -47,10 +47,10 @@ class FleetView:
 
 
 class FleetsScreen(Screen[None]):
-    """Looks at the fleets of the data folder on a thread, whoever drives them.
+    """Reads the fleets of the data folder on a thread, whichever process drives them.
 
-    A key answers the question that is marked in the list where the keys are, and that stood there for a
-    moment: never one that took its place.
+    A key answers the marked question of the focused list, and only one that was there for a moment:
+    never a question that just took its place.
     """
 
     CSS_PATH = STYLES

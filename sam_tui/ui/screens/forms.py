@@ -52,7 +52,7 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
         self.dismiss(None)
 
     def _done(self, number: int, _value: str) -> None:
-        """Go to the line after so many, or be done where nothing that is needed is missing."""
+        """Go to the next line; after the last one finish, unless a required value is missing."""
         if number < len(self._fields):
             self.set_focus([*self._fields.values()][number])
             return
@@ -80,7 +80,7 @@ def _label(name: str, about: Mapping[str, object]) -> Content:
 
 
 class FileForm(ModalScreen[None]):
-    """Asks where to write something. ``write`` gets the path; this stays while it says why not."""
+    """Asks for a path. ``write`` gets the path; the dialog stays open while it returns an error."""
 
     CSS_PATH = STYLES
     BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
@@ -135,7 +135,7 @@ class HostQuestion(ModalScreen[bool]):
             yield Static(Content(f"{lead}{one_line(self._model, 80)}."), markup=False)
 
     def on_mount(self) -> None:
-        """Hear nothing that was meant for something else, or pressed before this was drawn."""
+        """Ignore keys of the first moment, which the person meant for something else."""
         self._guard.rearm()
         self.call_after_refresh(self._guard.rearm)
 
@@ -150,9 +150,9 @@ class HostQuestion(ModalScreen[bool]):
 
 
 class KeyForm(ModalScreen[str]):
-    """Asks for the key of a host; what is typed is shown by no letter. Empty: there is none.
+    """Asks for the key of a host, without showing it. Empty: the host needs none.
 
-    ``keeps`` says whether the key can be kept for the next time, and then whether it shall be.
+    ``keeps``: whether the key can be stored for later runs, and then whether it will be.
     """
 
     CSS_PATH = STYLES

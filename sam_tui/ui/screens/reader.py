@@ -1,4 +1,4 @@
-"""A text to read in a window of its own, part by part."""
+"""A dialog that shows a text part by part."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -41,7 +41,7 @@ class ReviewRequest:
 
 @dataclass(slots=True)
 class ReviewMarks:
-    """What was accepted, by a digest of file and lines, and comments by the line that they are on."""
+    """Accepted hunks, by a digest of file and lines, and comments, by their line."""
 
     accepted: set[str] = field(default_factory=set[str])
     comments: dict[tuple[str, int, str], str] = field(
@@ -68,7 +68,7 @@ class ReviewRow:
 
 
 def forward_difference(difference: str) -> str:
-    """What was done, of a difference that leads back: signs the other way round, removed lines first."""
+    """The difference forward in time, from one that leads back: signs swapped, removed lines first."""
     lines: list[str] = []
     removed: list[str] = []
     added: list[str] = []
@@ -99,7 +99,7 @@ def hunks(change: "ChangedFile", redact: Callable[[str], str]) -> list[list[Diff
 
 
 def digest(change: "ChangedFile", hunk: Sequence[DiffLine]) -> str:
-    """What an accepted hunk is known by: once its lines change it is another."""
+    """The key of an accepted hunk: when its lines change, it is a different one."""
     text = "\n".join(f"{line.sign}{line.text}" for line in hunk[1:])
     return hashlib.sha256(f"{change.path}\n{change.fate}\n{text}".encode()).hexdigest()
 
@@ -146,7 +146,7 @@ class ReviewScreen(Dialog):
         self.set_focus(self._list)
 
     def show(self, plan: "RewindPlan | None", note: str = "") -> None:
-        """Show this, at the row where the person was; None where no call changed a file."""
+        """Show a plan, at the row where the person was; None if no call changed a file."""
         changes = plan.changes if plan is not None else ()
         self.plan, self._armed = plan, None
         self._parts = {change.path: hunks(change, self._redact) for change in changes}
@@ -279,7 +279,7 @@ class ReviewScreen(Dialog):
         self._fill()
 
     def _undo(self, row: ReviewRow) -> None:
-        """What only the conversation changed at once; else a hunk alone, and only when pressed twice."""
+        """Undo a change. If others changed the file, too, only a hunk, and only on the second key."""
         if row.change.foreign and row.hunk is None:
             self._say("Something else changed this file, too: undo hunks of it one by one.")
         elif row.change.foreign and self._armed != (row.change.path, row.hunk):
@@ -307,7 +307,7 @@ class ReviewScreen(Dialog):
         self.set_focus(self._comment)
 
     def _to_first_change(self, row: ReviewRow) -> ReviewRow | None:
-        """Of a file or hunk mark the first changed line: what is typed next is meant as a comment."""
+        """Mark the first changed line of a file or hunk, to which the next comment belongs."""
         self._marks.opened.add(row.change.path)
         self._fill()
         for at, other in enumerate(self._rows):

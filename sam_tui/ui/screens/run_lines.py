@@ -1,4 +1,4 @@
-"""What is drawn of workflow runs: one line a run, the tree of steps, the gate, and what was kept."""
+"""Texts of the screen of runs: a line per run, the tree of steps, the gate, artifacts and findings."""
 
 import json
 from collections.abc import Sequence

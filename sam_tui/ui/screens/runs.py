@@ -49,7 +49,7 @@ _AGAIN = "Press x again to end this run permanently"
 
 
 class RunsScreen(Screen[None]):
-    """Looks at the store alone; what is to be done is asked of ``act`` by verb and run."""
+    """Shows runs from the store; ``act`` gets the verb and the run for everything else."""
 
     CSS_PATH = STYLES
     BINDINGS = [  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""Screens on what the person sets: all settings, the looks, and the tour."""
+"""Screens for the person's settings: the list of all, the themes, and the tour."""
 
 from collections.abc import Sequence
 

@@ -33,9 +33,9 @@ _UNTRUSTED_MEANS = (
 
 
 class TrustScreen(ModalScreen[str]):
-    """Says how the folder stands. The result is ``trust``, ``revoke`` or empty.
+    """Shows the trust state of a folder. The result is ``trust``, ``revoke`` or empty.
 
-    Enter chooses nothing, and keys of the first moment count for nothing.
+    Enter chooses nothing, and keys of the first moment are ignored.
     """
 
     CSS_PATH = STYLES
@@ -58,7 +58,7 @@ class TrustScreen(ModalScreen[str]):
                 yield Static(trust_content(self._trust, self.shown.believed), markup=False)
 
     def on_mount(self) -> None:
-        """Hear nothing that was meant for something else, or pressed before this was drawn."""
+        """Ignore keys of the first moment, which the person meant for something else."""
         self._guard.rearm()
         self.call_after_refresh(self._guard.rearm)
 
@@ -79,7 +79,7 @@ class TrustScreen(ModalScreen[str]):
 
 
 def trust_content(trust: "FolderTrust", believed: "Sequence[Believed]") -> Content:
-    """The standing of a folder, in words, and what would count in it."""
+    """The trust state of a folder in words, and the files that trust would load."""
     words, tone = _STATES[trust.state]
     parts = [Content.assemble((visible_line(trust.folder), "bold"), " ", (words, tone))]
     changes = trust.changes()

@@ -1,4 +1,4 @@
-"""The conversation pane. What draws its blocks is imported with the first block: no first frame has one."""
+"""The conversation pane. The first block imports the code that draws blocks: the first frame has none."""
 
 from sam_tui.ui.transcript.view import Transcript
 

@@ -1,4 +1,4 @@
-"""What a transcript is made of: frozen blocks of content, drawn elsewhere."""
+"""The blocks that a transcript consists of: frozen content; ``render`` draws it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -158,7 +158,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the program says; ``level`` is ``info``, ``warning`` or ``error``."""
+    """A notice of the program; ``level`` is ``info``, ``warning`` or ``error``."""
 
     level: str
     text: str
@@ -180,7 +180,7 @@ class ReminderContent:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image that the model was shown; a label alone, until it has a ``raster``."""
+    """An image that the model received; only its label, until it has a ``raster``."""
 
     image: "Image"
     raster: "Raster | None" = None
@@ -322,7 +322,7 @@ def estimate(content: Content, width: int) -> int:
 
 
 def gap_between(above: Content | None, content: Content) -> int:
-    """Blank rows (0 or 1) between two neighbours: what belongs together stands together."""
+    """Blank rows (0 or 1) between two neighbours: none where they belong together."""
     match content:
         case Card() | Decided():
             together = isinstance(above, Card | Decided)

@@ -90,7 +90,7 @@ class CursorPane(BlockPane):
         self.jump_to_end()
 
     def action_cursor(self, step: int) -> None:
-        """Move the block cursor; past the last block the key is the screen's again."""
+        """Move the block cursor; beyond the last block the key goes on to the screen."""
         index = self._next_group(step)
         if index is None:
             raise SkipAction
@@ -190,7 +190,7 @@ class CursorPane(BlockPane):
         return blocks[:end], blocks[end:]
 
     def on_click(self, event: events.Click) -> None:
-        """The marker leads to the end; the head of a card opens and closes it."""
+        """Jump to the end on the marker of unread lines; open or close a card on its head."""
         if self.text_selection is not None:
             return
         if self.hint_at(event.x, event.y):

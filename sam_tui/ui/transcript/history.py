@@ -143,7 +143,7 @@ def _text_of(result: ToolMessage) -> tuple[Text, ...]:
 
 
 def _span(content: Content) -> int:
-    """At most how many parts an answer falls into: one per line, or per piece of a long line."""
+    """The largest number of parts that an answer can have: one per line, or per piece of a long line."""
     if not isinstance(content, AnswerContent):
         return 0
     return content.source.count("\n") + len(content.source) // LONGEST + 3

@@ -1,4 +1,4 @@
-"""Which block stands on which row: heights, exact or estimated, and their running sums."""
+"""Which block occupies which row: heights, exact or estimated, and their running sums."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from sam_tui.ui.transcript.blocks import Block
 class BlockLedger:
     """Blocks in order with their heights in rows (gap included).
 
-    Looking a row up is a binary search; sums behind a change are made again when next needed.
+    ``at`` is a binary search over the sums; those behind a changed block are computed when needed.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Paints the rows of a viewport and its scroll bar, and gives out what of them is selected as text."""
+"""Paints the rows of a viewport and its scroll bar, and returns the selected text."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ def row_coordinate(order: int, row: int) -> int:
 
 
 def order_of(where: int) -> int:
-    """The order of the block that a place is in."""
+    """The order of the block at a position."""
     return where >> ROW_BITS
 
 
@@ -53,7 +53,7 @@ class Copy:
         self._lines: list[str] = []
 
     def take(self, row: "Row", span: tuple[int, int]) -> None:
-        """A row, of which the characters of ``span`` are selected (end -1: to its end)."""
+        """Add the characters ``span`` of a row (end -1: up to its end)."""
         if row.ornament:
             return
         start, end = span
@@ -66,11 +66,11 @@ class Copy:
         self._lines.append((row.prefix if begins else "") + text)
 
     def gap(self) -> None:
-        """A blank row between blocks."""
+        """Add a blank row between blocks."""
         self._lines.append("")
 
     def whole(self, text: str) -> None:
-        """A block that lies inside the selection and is not drawn."""
+        """Add the text of a block that is selected as a whole and not drawn."""
         self._lines.append(text.rstrip("\n"))
 
     def text(self) -> str:
@@ -203,7 +203,7 @@ class BlockPane(Viewport):
 
     @property
     def _draws_pictures(self) -> bool:
-        """Whether the terminal has the colours for them, and somebody looks."""
+        """Whether the terminal has enough colours for pictures; not for people who listen."""
         app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
         few = app.no_color or app.console.color_system not in ("256", "truecolor")
         return not few and not self.has_class("-said")
@@ -251,7 +251,7 @@ class BlockPane(Viewport):
         return _blank(self.size.width, self.palette.text)
 
     def _lines(self, rows: range) -> list[Strip]:
-        """The rows of the screen. What all of them need is looked up once: it is dear."""
+        """The rows of the screen. The selection is looked up once for all rows, because that is slow."""
         top, blank, selection = self.scroll_offset.y, self._blank_strip(), self.text_selection
         hits = [self._at(top + y) for y in rows]
         strips = [
@@ -280,7 +280,7 @@ class BlockPane(Viewport):
         return Strip.join([Strip([Segment("▎", self.palette.cursor)], 1), strip.crop(1)])
 
     def _with_matches(self, strip: Strip, row: "Row", where: tuple[int, int]) -> Strip:
-        """Highlight matches of a search, the current one most."""
+        """Highlight the matches of a search, the current one in a style of its own."""
         assert self._pattern is not None
         for match in self._pattern.finditer(row.text, row.start):
             current = self._match == (*where, match.start())
@@ -291,7 +291,7 @@ class BlockPane(Viewport):
     def mark_matches(
         self, pattern: re.Pattern[str] | None, match: tuple[int, int, int] | None
     ) -> None:
-        """Mark what fits a pattern; ``match`` (order of the block, row, character) more than the rest."""
+        """Highlight matches of a pattern; ``match`` (block order, row, character) is the current one."""
         self._pattern, self._match = pattern, match
         self.refresh()
 

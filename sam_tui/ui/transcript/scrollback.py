@@ -1,4 +1,4 @@
-"""What is finished of a transcript leaves it as lines for the terminal's scrollback."""
+"""Moves finished blocks of a transcript to the terminal's scrollback, as lines."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

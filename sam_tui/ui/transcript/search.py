@@ -1,4 +1,4 @@
-"""Finding words in a transcript: how often they stand there, and going from one occurrence to the next."""
+"""Finds words in a transcript: counts the occurrences, and steps from one to the next."""
 
 import re
 import sys

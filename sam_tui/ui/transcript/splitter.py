@@ -104,7 +104,7 @@ class Splitter:
             fence = self._fence
             partial = fence.dedented(self._buffer)
             if not partial.strip(fence.marker[0] + " "):
-                # Perhaps the end of the fence: shown once the line is whole.
+                # Perhaps the fence's end: shown once the line is complete.
                 partial = ""
             text = "\n".join([*fence.lines, partial] if partial else fence.lines)
             return Piece(self._code(text), self._gap)

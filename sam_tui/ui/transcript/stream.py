@@ -1,4 +1,4 @@
-"""What streams: answers cut as they come, code drawn line by line."""
+"""Parts that stream: answers, cut into blocks as text arrives, and code, drawn line by line."""
 
 from sam_tui.ui.transcript.blocks import Block, CodeContent, Piece
 from sam_tui.ui.transcript.render.colours import highlighter

@@ -1,4 +1,4 @@
-"""The conversation pane: what happened, as blocks of one scroll view."""
+"""The conversation pane: messages, answers and calls as blocks of one scroll view."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -48,7 +48,7 @@ _SEVERITIES: Mapping[str, SeverityLevel] = {"warning": "warning", "error": "erro
 
 
 class Transcript(CursorPane):
-    """The conversation. Text given to it is shown as it is, never read as markup."""
+    """The conversation. Texts are shown literally, never parsed as markup."""
 
     def __init__(
         self, *, name: str | None = None, id: str | None = None, classes: str | None = None
@@ -82,7 +82,7 @@ class Transcript(CursorPane):
         self._append(User(text))
 
     def begin_step(self) -> None:
-        """A model request left: what streams from now on may turn out void."""
+        """A request was sent: its streamed text may still be dropped."""
         self.end_answer()
         self._step = set()
 
@@ -100,7 +100,7 @@ class Transcript(CursorPane):
         self.settle()
 
     def stream_text(self, text: str) -> None:
-        """A piece of the answer; it is drawn with the next frame."""
+        """Add a piece of the answer; the next frame draws it."""
         if not text:
             return
         if self._answer is None:
@@ -114,7 +114,7 @@ class Transcript(CursorPane):
         self._wake()
 
     def stream_reasoning(self, text: str) -> None:
-        """A piece of the model's reasoning."""
+        """Add a piece of the model's reasoning."""
         if not text:
             return
         if self._thought is None:
@@ -132,17 +132,17 @@ class Transcript(CursorPane):
         self._end_text()
 
     def start_tool(self, call: CallId, operation: str, summary: str, arguments: str) -> None:
-        """A call runs."""
+        """Add a card for a call that runs."""
         self.end_answer()
         card = Card(call, operation, summary, arguments)
         self._calls[call] = self._append(card).order
 
     def add_command(self, call: CallId, summary: str) -> None:
-        """A command of the person's runs; an answer that is being streamed goes on above."""
+        """Add a card for the person's own command, below the streaming answer."""
         self._calls[call] = self._append(Card(call, "shell", summary, "")).order
 
     def tool_output(self, call: CallId, text: str) -> None:
-        """A running call said something; drawn with the next frame."""
+        """Add output of a running call; the next frame draws it."""
         if call in self._calls:
             self._outputs[call] = (self._outputs.get(call, "") + text)[-OUTPUT_KEPT:]
             self._dirty_calls.add(call)
@@ -187,7 +187,7 @@ class Transcript(CursorPane):
             self.notify(text, severity=_SEVERITIES.get(level, "information"), markup=False)
 
     def add_error(self, error: SamError) -> None:
-        """What could not be done, why, and what to do next."""
+        """Add an error: what failed, why, and what to do next."""
         self.add_notice("error", f"{error.title}\n{error.explain()}")
 
     def add_reminder(self, name: str, text: str, images: "Sequence[Image]" = ()) -> None:
@@ -271,7 +271,7 @@ class Transcript(CursorPane):
     # -- frames ----------------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        """See to it that a frame comes: at once, or when the rest after the last one is over."""
+        """Schedule a frame: at once, or when the pause after the last one is over."""
         if self.at_rest and self.is_running:
             self.at_rest = False
             after(self, self._rest - monotonic(), self._frame)
@@ -318,7 +318,7 @@ class Transcript(CursorPane):
                 self.ledger.update(index, block)
                 present = False
                 if before:
-                    self.exact_height(index)  # before what follows: open code goes on by lines
+                    self.exact_height(index)  # before what follows: open code continues by lines
             else:
                 self.insert_block(index, block)
             answer.order += 1
@@ -331,7 +331,7 @@ class Transcript(CursorPane):
         self.refresh_rows(top + self._unchanged(top, before), total)
 
     def _unchanged(self, top: int, before: "list[Row]") -> int:
-        """How many rows from ``top`` on look as before."""
+        """How many rows from ``top`` on are the same as before."""
         if not before or not len(self.ledger):
             return 0
         index, inside = self.ledger.at(top)

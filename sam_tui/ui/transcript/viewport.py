@@ -1,4 +1,4 @@
-"""Where a long list of blocks stands in its window: measured where seen, guessed elsewhere."""
+"""The position of a long list of blocks in its window: exact heights where visible, else estimates."""
 
 from collections import OrderedDict
 from dataclasses import replace
@@ -30,8 +30,8 @@ _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
 
 def _with_old(rows: "list[Row]", old: "list[Row]") -> "list[Row]":
-    """The rows, with the first ones of an earlier drawing where those look the same: what is known of
-    a strip, such as its cells, is known by its identity."""
+    """The rows, the first ones from an earlier drawing as far as they are equal: caches, such as that of a
+    strip's cells, go by identity."""
     same = 0
     for row, before in zip(rows, old, strict=False):
         if row != before:
@@ -43,9 +43,9 @@ def _with_old(rows: "list[Row]", old: "list[Row]") -> "list[Row]":
 class Viewport(ScrollView, can_focus=True):
     """Blocks as rows of one scroll view.
 
-    Where the view stands is an anchor (a block and a row in it), not a row number: heights above it
-    may turn out different from their estimates without moving what the person reads. While
-    ``following``, the anchor is the end.
+    The position is an anchor (a block and a row in it), not a row number: if heights above it turn out
+    different from their estimates, the text that the person reads does not move. While ``following``,
+    the anchor is the end.
     """
 
     ALLOW_MAXIMIZE = False
@@ -78,7 +78,7 @@ class Viewport(ScrollView, can_focus=True):
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
-        """Take a new size. Textual's draws the scroll bar anew at every layout, so for each key typed."""
+        """Set a size if it is new. Textual's method redraws the scroll bar at every layout."""
         if size == self._size and self._container_size == size - self.styles.gutter.totals:
             return False
         return super()._size_updated(size, virtual_size, container_size, layout)
@@ -102,7 +102,7 @@ class Viewport(ScrollView, can_focus=True):
         return self._palette
 
     def draw_block(self, block: Block, width: int) -> "list[Row]":
-        """The rows of a block; the open one may be drawn in a cheaper way by who knows it."""
+        """The rows of a block; a subclass may draw the open one more cheaply."""
         from sam_tui.ui.transcript.render.content import draw
 
         return draw(block, width, self.palette)
@@ -198,7 +198,7 @@ class Viewport(ScrollView, can_focus=True):
         self.refresh()
 
     def _leave_end(self) -> None:
-        """Remember what was seen last."""
+        """Remember the last block, from which ``unread`` counts."""
         last = len(self.ledger) - 1
         self._seen = (self.ledger[last].order, self.ledger.height(last))
 
@@ -263,7 +263,7 @@ class Viewport(ScrollView, can_focus=True):
         self._move_thumb()
 
     def _move_thumb(self) -> None:
-        """Tell the scroll bar, when that moves its thumb by what can be seen (an eighth of a cell)."""
+        """Update the scroll bar if its thumb would move visibly (an eighth of a cell)."""
         height, total = self.size.height, max(1, self.ledger.total)
         top = self.scroll_offset.y
         thumb = (8 * height * height // total, 8 * height * top // total, height)
@@ -273,7 +273,7 @@ class Viewport(ScrollView, can_focus=True):
             bar.window_virtual_size, bar.window_size, bar.position = total, height, top
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Follow the person: the anchor moves by real rows, and the end is remembered."""
+        """The person scrolled: move the anchor by exact rows, and follow the end if it was reached."""
         if round(old_value) != round(new_value):
             self.refresh(self.size.region)
         if self._placing or not len(self.ledger) or not self.wrap_width:
@@ -344,7 +344,7 @@ class Viewport(ScrollView, can_focus=True):
     # -- size, theme -----------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Hear of theme changes."""
+        """Subscribe to theme changes."""
         app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
         app.theme_changed_signal.subscribe(self, self._theme_changed)
 

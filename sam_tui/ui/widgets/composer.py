@@ -106,7 +106,7 @@ class PasteArea(Composer):
         return _CHIP.sub(lambda match: self._chips.get(match[0], match[0]), self.text)
 
     def empty(self) -> None:
-        """The prompt was sent: nothing of it comes back."""
+        """Empty it after the prompt was sent, so that undo brings nothing back."""
         self.text = ""
         self._chips.clear()
 
@@ -123,7 +123,7 @@ class PasteArea(Composer):
         self._type(self.chip(text, what) if large else text)
 
     def chip(self, text: str, what: str, *, counted: str = "") -> str:
-        """A chip that stands for this text, to be put into the prompt; it tells the size of ``counted``."""
+        """A chip for this text, to insert into the prompt; its label has the size of ``counted``."""
         sized = (counted or text).rstrip("\n")
         lines = sized.count("\n") + 1
         size = f"{lines} lines" if lines > 1 else f"{len(sized)} characters"
@@ -151,7 +151,7 @@ class PasteArea(Composer):
         return False
 
     def edit(self, edit: Edit) -> EditResult:
-        """As the text area does, but of a chip nothing or all: a part of one would stand for nothing."""
+        """Edit as the text area does, but a chip as a whole: a part of one would have no text."""
         top, bottom = edit.top, edit.bottom
         if top == bottom:
             edit.from_location = edit.to_location = self._beside(top, after=True)
@@ -168,7 +168,7 @@ class PasteArea(Composer):
         return location
 
     def _places(self, row: int) -> Iterator[tuple[int, int]]:
-        """Where the chips of a line stand."""
+        """The ranges of columns that the chips of a line occupy."""
         if self._chips:
             for match in _CHIP.finditer(self.document.get_line(row)):
                 if match[0] in self._chips:

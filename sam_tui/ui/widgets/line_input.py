@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class LineInput(Input):
-    """Calls ``done`` with its text at Enter, before the key behind that one is looked at.
+    """Calls ``done`` with its text on Enter, before it handles the next key.
 
-    Textual's own line is submitted when Enter has gone all the way up: what was typed behind it stands in
-    the line by then. Keys that arrive after others were given the focus go round again, to those.
+    Textual's own line posts its text as a message, and text typed after Enter is in the line by then. Keys
+    that arrive after the focus has moved are passed to the new focus.
     """
 
     def __init__(
@@ -37,8 +37,8 @@ class LineInput(Input):
 
 
 class FilterLine(Input):
-    """Narrows a list beside it. ``take`` hears each key with the words typed ahead of it, before the key
-    behind it is looked at, and returns whether the key is the list's."""
+    """A line that narrows a list. ``take`` gets each key and the words typed before it, before the next key
+    is handled, and returns whether the key was for the list."""
 
     def __init__(self, take: Callable[[str, str], bool], *, placeholder: str) -> None:
         super().__init__(placeholder=placeholder, id="filter", select_on_focus=False)

@@ -30,7 +30,7 @@ class HintTaken(Message):
 
 
 class HintMenu(Static, Generic[T]):
-    """Shows a window on the entries, each drawn by ``row``, and ``about`` the marked one below."""
+    """Shows some of the entries, each drawn by ``row``, and below them ``about`` the marked one."""
 
     def __init__(self, row: Row[T], about: Callable[[T], str] = lambda _: "", *, id: str) -> None:
         super().__init__(markup=False, id=id, classes="hints")
@@ -49,10 +49,9 @@ class HintMenu(Static, Generic[T]):
         return self._entries[self._at] if self.display and self._entries else None
 
     def offer(self, entries: Sequence[T]) -> None:
-        """Show these, the first of them marked; none takes the list away.
+        """Show these entries, the first of them marked; none closes the list.
 
-        Where nothing was on show and nothing shall be, nothing is done: what is drawn anew is laid out
-        anew, with all around it, and that at each key.
+        A closed list that stays closed is not drawn again, because that lays out the whole screen.
         """
         if not entries and not self._entries:
             return

@@ -131,16 +131,16 @@ class PromptArea(PasteArea):
 
     @property
     def plain(self) -> bool:
-        """Whether each character that is typed now is text, and none a command."""
+        """Whether each typed character is text now, not a command."""
         return bool(self.text) and self.vim is None
 
     def steer(self, running: bool) -> None:
-        """Whether a turn runs: then Tab and Alt+Enter let a prompt wait for its end."""
+        """Set whether a turn runs: then Tab and Alt+Enter let a prompt wait for its end."""
         self._steers = running
         self._say_how()
 
     def on_resize(self) -> None:
-        """As much is said of what can be typed as fits."""
+        """Show as many hints as fit."""
         self._say_how()
 
     def _say_how(self) -> None:
@@ -157,7 +157,7 @@ class PromptArea(PasteArea):
         self._at = None
 
     def takes(self, event: events.Key) -> bool:
-        """The keys that mean something else here than in a text area."""
+        """Handle the keys that mean something else here than in a text area."""
         self.hint()
         return (
             self._takes_in_files(event.key)
@@ -215,7 +215,7 @@ class PromptArea(PasteArea):
         return True
 
     def send(self) -> None:
-        """Post what was written, unless it is nothing; while files are offered take the marked one."""
+        """Post the text, unless it is empty; while files are offered take the marked one instead."""
         self.hint()
         file = self.files.marked
         if file is not None and (self.mentioned is not None or self.files.moved):
@@ -236,7 +236,7 @@ class PromptArea(PasteArea):
     def hint(self) -> None:
         """Offer the commands and files that match the text, unless they are offered already.
 
-        A key that takes one may come before the change is told of.
+        A key that takes one may come before the area reports the change.
         """
         state = (self.text, self.mentioned, self.recalls)
         if state != self._hinted:
@@ -291,7 +291,7 @@ class PromptArea(PasteArea):
         self.put(f"/{action.slash} " if action.argument else f"/{action.slash}")
 
     def _complete_typed(self) -> None:
-        """Complete what is certain of a command; where nothing is, the marked one."""
+        """Complete the certain part of a command; if there is none, take the marked command."""
         text, marked = slash.completed(self.text, self._source.skills()), self.menu.marked
         if text != self.text or marked is None or text == "/":
             self.put(text)
@@ -299,7 +299,7 @@ class PromptArea(PasteArea):
             self._complete(marked)
 
     def _meant(self) -> str:
-        """What was written; of a command begun the marked one."""
+        """The typed text; for the beginning of a command, the marked command."""
         text, marked = self.whole.strip(), self.menu.marked
         chosen = marked is not None and (self.menu.moved or text != "/")
         return f"/{marked.slash}" if marked is not None and chosen else text
@@ -323,7 +323,7 @@ class PromptArea(PasteArea):
         return True
 
     def _recall_earlier(self) -> int:
-        """Put prompts of earlier conversations before these, once; how many they are."""
+        """Put the prompts of earlier conversations before these, only once; returns their number."""
         if self._all_past:
             return 0
         self._all_past = True

@@ -183,11 +183,11 @@ class StatusBar(Widget):
             self.refresh()
 
     def offer_from(self, offer: Callable[[], str]) -> None:
-        """Ask this what can be done about what the agent waits for, at each drawing while it is busy."""
+        """Call ``offer`` at each drawing while the agent is busy: it says what the person can do now."""
         self._offer = offer
 
     def move(self, moves: bool) -> None:
-        """Whether the indicator turns; without that it is drawn once a second, for the time."""
+        """Set whether the indicator turns; if not, it is drawn once a second, for the time."""
         self._moves = moves
         self.show()
 

@@ -75,8 +75,8 @@ def todo_line(item: "Todo", *, selected: bool = False) -> Content:
 class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
     """Shows the items in their order; the border counts them.
 
-    With the keys it posts ``TodoEditAsked`` for what the person does; what comes of it is shown when
-    the list changes. Selection and a title being written stay with their item when others change.
+    While focused it posts ``TodoEditAsked`` for the person's keys; the list shows the effect when
+    it changes. Selection and a title being typed stay with their item when others change.
     """
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
             self._keep_in_view(self.selected)
 
     def takes(self, key: str) -> bool:
-        """Do what a key does in the list, at once: what is typed right behind it may be for a title."""
+        """Handle a key of the list at once: the next key may be for a title."""
         if self._editing is not None:
             return False
         if key in self._keys:
@@ -182,7 +182,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
             self.screen.set_focus(self)
 
     def _written(self, value: str) -> None:
-        """The title is written: ask for it, unless it is nothing."""
+        """The title is complete: ask for the change, unless it is empty."""
         title, editing = value.strip(), self._editing
         self._end_edit()
         self.screen.set_focus(self)

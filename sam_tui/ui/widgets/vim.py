@@ -41,7 +41,7 @@ class VimText:
         return self._starts[row], end
 
     def reach(self, motion: str) -> int:
-        """Where a motion leads."""
+        """The offset to which a motion leads."""
         begin, end = self.line()
         match motion:
             case "h":
@@ -63,14 +63,14 @@ class VimText:
                 return self._word(motion)
 
     def reach_after(self, motion: str, times: int) -> int:
-        """Where a motion leads that is made so many times."""
+        """The offset to which a repeated motion leads."""
         moved = VimText(self.text, self.location(self.at))
         for _ in range(times):
             moved.at = moved.reach(motion)
         return moved.at
 
     def next_in_line(self, motion: str) -> int | None:
-        """Where ``f`` or ``t`` and a character lead; None where the line has no such character."""
+        """The offset to which ``f`` or ``t`` and a character lead; None if the line lacks the character."""
         at = self.text.find(motion[1], self.at + 1, self.line()[1])
         return None if at < 0 else at - (motion[0] == "t")
 
@@ -118,7 +118,7 @@ class VimKeys:
         }
 
     def takes(self, key: str, character: str | None) -> bool:
-        """Whether a key was for Vim's modes: in insert mode only the one that leaves it."""
+        """Whether a key was for Vim's modes; in insert mode only the key that leaves it is."""
         if key == "escape":
             left = self.mode != "normal" or self._pending != ""
             self._enter("normal")
@@ -151,7 +151,7 @@ class VimKeys:
             self._count = ""
 
     def _take_first(self, text: VimText, pending: str, key: str) -> None:
-        """A key by itself, or behind an operator."""
+        """Handle a key that comes alone, or after an operator."""
         if key in _MOTIONS:
             self._move_or_operate(text, pending, key)
         elif key in ("g", *_TO_CHARACTER) or (key in "rdcy" and not pending):
@@ -166,7 +166,7 @@ class VimKeys:
         return min(int(self._count or 1), _MOST)
 
     def _take_second(self, text: VimText, pending: str, key: str) -> None:
-        """The key behind one that needs another."""
+        """Handle the key after one that needs a second key."""
         first, operator = pending[-1], pending[:-1]
         if first == "r":
             if text.at < text.line()[1]:

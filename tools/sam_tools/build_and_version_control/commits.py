@@ -66,7 +66,7 @@ def _script(message: str, pathspecs: Sequence[str]) -> str:
 
 
 def _refuse_outside(git: Git, repository: Repository, writable: Sequence[str]) -> None:
-    """A worktree's or submodule's git directory may lie where the sandbox lets nothing be written."""
+    """Raise ``ToolError`` if the sandbox would refuse to write in a git directory, as of a worktree."""
     if not git.confined:
         return
     for folder in repository.git_folders:
@@ -133,7 +133,7 @@ def _refuse_foreign(repository: Repository, names: Sequence[str]) -> None:
 
 
 def _committable(change: FileStatus) -> bool:
-    """Whether staging would take it in: of a submodule, only that it stands at another commit."""
+    """Whether ``git add`` would stage a change; of a submodule it stages only another commit."""
     if change.state == "ignored":
         return False
     return change.staged or not change.submodule or "new commits" in change.submodule

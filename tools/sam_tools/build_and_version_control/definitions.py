@@ -265,7 +265,7 @@ def _folder_variable(kind: str, folder: str) -> str:
 
 
 def _raw(text: str, folder: str) -> str:
-    """A piece of a command line."""
+    """Text of a command line as it is: variables of the environment become ``${NAME}`` of the shell."""
     return fill(text, folder, lambda name: f"${{{name}}}")
 
 

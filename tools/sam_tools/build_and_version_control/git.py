@@ -19,17 +19,17 @@ QUERY_SECONDS = 60.0
 ACTION_SECONDS = 600.0
 _LARGEST_ANSWER = 64 * 1024 * 1024
 
-# Names only: a value of several lines can make one too many, which unsets nothing.
+# Names only: a value of several lines can look like a further name, and unsetting that does no harm.
 _PROLOGUE = (
     r"unset $(env | sed -n 's/^\(GIT_[A-Za-z0-9_]*\)=.*/\1/p')" + "\n"
     "export GIT_TERMINAL_PROMPT=0 GIT_PAGER=cat GIT_EDITOR=true\n"
-    # No program of the repository's choice watches files, and no identity is made up from host names.
+    # The repository chooses no program that watches files; git derives no identity from host names.
     'git() { command git -c core.fsmonitor=false -c user.useConfigOnly=true "$@"; }\n'
 )
 
 
 class _TooLong(ToolError):
-    """More changes than can be told at once."""
+    """There are more changes than an answer has room for."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -40,14 +40,14 @@ class _TooLong(ToolError):
 
 @dataclass(frozen=True, slots=True)
 class GitAnswer:
-    """What one query came to. ``output`` is exact; ``ok`` for exit code 0."""
+    """The answer of one query: ``output`` has the exact bytes, ``ok`` means exit code 0."""
 
     code: int
     output: bytes
 
     @property
     def ok(self) -> bool:
-        """Whether git was content."""
+        """Whether git ended with exit code 0."""
         return self.code == 0
 
     @property
@@ -58,7 +58,7 @@ class GitAnswer:
 
 @dataclass(frozen=True, slots=True)
 class GitAnswers:
-    """The answers in the order asked, and what git complained of on the way."""
+    """The answers in the order of the queries, and git's error output."""
 
     answers: tuple[GitAnswer, ...]
     complaint: str
@@ -84,7 +84,7 @@ class Git:
             f"printf '%s\\n' \"{token}${{packed}}{token}\"\n"
         )
         request = self._request(script, QUERY_SECONDS, _unheard)
-        # A query writes nothing, so what its configuration tries to is refused without a question.
+        # Queries only read: if the configuration makes git write, the sandbox refuses without asking.
         result = await self._commands.run(replace(request, ask=None, again=None))
         packed = re.search(f"{token}([A-Za-z0-9+/=\\s]*){token}", result.output)
         if result.timed_out:
@@ -115,15 +115,15 @@ class Git:
 
 
 def literal(paths: Iterable[str], folder: str) -> list[str]:
-    """Absolute paths as pathspecs in a folder, without patterns.
+    """Absolute paths as pathspecs without patterns, for a command that runs in ``folder``.
 
-    Each says so for itself, because a hook would inherit a switch for all.
+    Each has its own ``:(literal)`` mark, because a hook would inherit a switch for all.
     """
     return [f":(literal){posixpath.relpath(path, folder)}" for path in paths]
 
 
 def _unheard(_: str) -> None:
-    """Packed bytes say nothing to people."""
+    """Ignores output while it arrives: it is packed, and nobody could read it."""
 
 
 def _unpacked(packed: str, token: bytes) -> tuple[GitAnswer, ...]:

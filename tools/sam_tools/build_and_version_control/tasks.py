@@ -1,4 +1,4 @@
-"""Tasks: where they are defined, and how they are run, read and ended."""
+"""Tasks: their definitions, and the operations that run them, read their output and end them."""
 
 import asyncio
 import json
@@ -49,13 +49,13 @@ class TaskDefinitions:
         self._workspace = workspace
 
     def new(self, task: Mapping[str, object], folder: str) -> PlannedTask:
-        """A task as it was just described. Raises ``ToolError`` for what needs an editor."""
+        """A task that the call describes. Raises ``ToolError`` if an editor would have to answer."""
         real = self._workspace.locate(folder).real if folder else self._workspace.root
         (entry,) = read_entries([task], "the call").entries
         return PlannedTask(entry, entry.command_line(real), folder)
 
     def keep(self, task: Mapping[str, object], step: PlannedTask) -> None:
-        """Put it into the book. Raises ``ToolError`` where the label has another meaning already."""
+        """Store a task's definition. Raises ``ToolError`` if its label already names a different task."""
         label = step.entry.label
         try:
             planned = self._project().named(label)
@@ -146,7 +146,7 @@ _REFUSALS = ("Permission denied", "Read-only file system", "Operation not permit
 
 @dataclass(frozen=True, slots=True)
 class TaskPorts:
-    """What tasks are made of."""
+    """The ports that the task operations use."""
 
     commands: Commands
     tasks: Tasks
@@ -189,7 +189,7 @@ class TaskOperations:
         return accesses
 
     async def create(self, arguments: CreateAndRunTask, context: ToolContext) -> ToolResult:
-        """Keep the task in the book and run it."""
+        """Store the task's definition and run the task."""
         (step,) = arguments.plan
         task, cwd = arguments.task.entry(), context.workspace
         if arguments.workspaceFolder:
@@ -199,7 +199,7 @@ class TaskOperations:
         return await self._run_step(step, cwd, context)
 
     async def run(self, arguments: RunTask, context: ToolContext) -> ToolResult:
-        """Run what was looked up, in order; the first that fails is the last."""
+        """Run the planned tasks in order, up to the first that fails."""
         results: list[ToolResult] = []
         for at, step in enumerate(arguments.plan):
             cwd = context.location(f"cwd.{at}").real if step.cwd else context.workspace
@@ -312,7 +312,7 @@ def _failed(result: CommandResult) -> bool:
 
 
 def _refusals(run: TaskRun, output: str, *, confined: bool) -> Iterator[str]:
-    """What the sandbox did not let a task do that ended."""
+    """Notes on the accesses that the sandbox refused to a task that has ended."""
     if run.result is None:
         return
     for access in run.result.refused[:10]:
@@ -351,7 +351,7 @@ def _identity(run: TaskRun) -> dict[str, object]:
 
 
 def _held(text: str, run: TaskRun) -> int:
-    """How many characters at the end are left for the next read: a sequence whose rest will come."""
+    """How many characters at the end wait for the next read: they begin an incomplete sequence."""
     return unfinished(text) if run.running else 0
 
 

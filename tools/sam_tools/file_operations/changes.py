@@ -1,4 +1,4 @@
-"""The difference between two texts, and the one way by which edits reach the disk: undoable, as a whole."""
+"""The difference between two texts, and ``Commits``, which writes every edit so that it can be undone."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -12,16 +12,16 @@ from sam_tui.core.tooling.contract import ToolContext
 
 
 class Commits:
-    """Makes edits. Without a journal nothing is kept."""
+    """Writes edits, all or none, and records them in the journal; without one nobody can undo them."""
 
     def __init__(self, files: EditableFiles, journal: EditJournal | None) -> None:
         self._files = files
         self._journal = journal
 
     async def make(self, operation: str, steps: Sequence[EditStep], context: ToolContext) -> str:
-        """All steps or none; returns remarks for the model, empty where there is nothing to remark.
+        """Do all steps or none; returns remarks for the model, which may be empty.
 
-        It runs on the loop's own thread: once a call is cancelled, nothing of it is written later.
+        It runs on the loop's own thread, so that a cancelled call writes nothing later.
         """
         entry, remark = self._keep(operation, steps, context)
         try:
@@ -47,7 +47,7 @@ class Commits:
         try:
             self._journal.discard(entry)
         except StorageError:
-            return  # undoing it finds that the files are not as it says, and refuses
+            return  # the entry stays: an undo compares it with the files, which differ, and refuses
 
 
 def noted(remark: str) -> tuple[Text, ...]:
@@ -67,8 +67,8 @@ _Opcode = tuple[str, int, int, int, int]
 def difference(path: str, old: str, new: str) -> Diff:
     """What changed from ``old`` to ``new``, line by line.
 
-    Where more than 1 MB changed a summary stands for the hunks; more than 3000 changed lines count
-    as replaced as a whole; after 800 lines the hunks are cut.
+    Where more than 1 MB changed, a summary replaces the hunks. More than 3000 changed lines count as
+    one replacement of the whole. The hunks end after 800 lines.
     """
     if old == new:
         return Diff(path, "", 0, 0)
@@ -92,12 +92,13 @@ def difference(path: str, old: str, new: str) -> Diff:
 
 
 def lf(text: str) -> str:
-    """Text for comparing: line ends are kept as they were, so they are no part of a difference."""
+    """The text with line ends as LF: edits do not change line ends, so a difference ignores them."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _changed_span(old: str, new: str) -> tuple[int, int]:
-    """How much both begin and end with alike, in whole lines, less three lines of context each."""
+    """The lengths of the common beginning and end of two texts, in whole lines, less three lines of
+    context each."""
     shortest = min(len(old), len(new))
     begin = _agreement(shortest, lambda n: old[:n] == new[:n])
     begin = old.rfind("\n", 0, begin) + 1
@@ -115,7 +116,7 @@ def _changed_span(old: str, new: str) -> tuple[int, int]:
 
 
 def _agreement(most: int, agree: Callable[[int], bool]) -> int:
-    """The largest length up to ``most`` that agrees, by halving."""
+    """The largest length up to ``most`` for which ``agree`` is true, by binary search."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

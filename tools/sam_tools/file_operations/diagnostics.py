@@ -25,7 +25,7 @@ _SEVERITIES = ("error", "warning", "information")
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """How one checker ended. ``failure`` is empty when its report can be believed."""
+    """How one checker ended. ``failure`` says why its report cannot be used, and is empty if it can."""
 
     name: str
     diagnostics: tuple[Diagnostic, ...]
@@ -34,7 +34,7 @@ class _Outcome:
 
 
 class Diagnosing:
-    """What runs checkers, confined like every command, and reads their reports."""
+    """Runs checkers, confined like every command, and reads their reports."""
 
     def __init__(self, files: Files, checkers: Checkers, commands: Commands) -> None:
         self._files = files
@@ -95,7 +95,7 @@ class Diagnosing:
         return _Outcome(check.name, diagnostics, failure, result.seconds)
 
     def _by_syntax(self, files: Sequence[Location], outcomes: Sequence[_Outcome]) -> list[_Outcome]:
-        """A look at the syntax of named files that no checker has judged."""
+        """Syntax errors of the named files that no checker covered. Raises ``ToolError``."""
         judged = {outcome.name for outcome in outcomes if not outcome.failure}
         python = bool(judged & {"ruff", "pyright", "ty"})
         diagnostics: list[Diagnostic] = []
@@ -199,7 +199,7 @@ def _head(outcomes: Sequence[_Outcome], counts: Counter[str]) -> str:
 
 
 def _asked_for(item: Diagnostic, files: Sequence[Location]) -> bool:
-    """Whether it is about a named file or folder; what is about no file always counts."""
+    """Whether a diagnostic belongs to a named file or folder; one without a file always does."""
     return (
         not files
         or not item.file

@@ -1,4 +1,4 @@
-"""A file as text: what encoding, byte order mark and line ends it has, and back again unchanged.
+"""A file as text, with its encoding, byte order mark and line ends, so that these survive an edit.
 
 Whole files are read here, through the ``Files`` port.
 """
@@ -80,7 +80,7 @@ class Document:
         return ", ".join(part for part in (encoding, mark, names[self.newline]) if part)
 
     def spelt(self) -> "Document":
-        """The same with its byte order mark as the first character of the text."""
+        """The same document with its byte order mark as the first character of the text."""
         return Document("\ufeff" + self.text, self.encoding, b"") if self.mark else self
 
     def encode(self, text: str) -> bytes:
@@ -118,12 +118,12 @@ def decoded(data: bytes, *, whole: bool = True) -> Document | None:
 
 
 def kind_of(data: bytes) -> str:
-    """What a well-known binary format calls itself; empty for others."""
+    """The name of a well-known binary format that the bytes begin as; empty for others."""
     return next((kind for magic, kind in _MAGIC if _begins(data, magic)), "")
 
 
 def _begins(data: bytes, magic: bytes) -> bool:
-    """Short magics are common words too: those count only before bytes that no text has."""
+    """Whether bytes begin with a magic number; a short one needs control characters, too."""
     return data.startswith(magic) and (len(magic) > 4 or bool(_CONTROL.search(data[:512])))
 
 
@@ -168,7 +168,7 @@ def text_of(files: EditableFiles, where: Location, name: str, *, whole: bool) ->
 
 
 def snapshot_of(files: EditableFiles, where: Location) -> Snapshot:
-    """A file as it is, with a little more than what is edited. Raises ``ToolError``."""
+    """The file's metadata and its first ``MOST_READ`` bytes and one more. Raises ``ToolError``."""
     try:
         return files.snapshot(where, limit=MOST_READ + 1)
     except ToolError as error:
@@ -176,7 +176,7 @@ def snapshot_of(files: EditableFiles, where: Location) -> Snapshot:
 
 
 def text_in(snapshot: Snapshot, name: str, *, whole: bool) -> Content:
-    """What was read of a file, decoded, as ``text_of`` does."""
+    """The decoded text of a snapshot, as ``text_of`` returns it."""
     data, complete = snapshot.data, len(snapshot.data) <= MOST_READ
     if not complete:
         if whole:
@@ -225,7 +225,7 @@ class Replaced:
 
 
 def standing(files: EditableFiles, where: Location) -> Replaced | None:
-    """The file at a path, or None. Raises ``ToolError`` for anything but a regular file."""
+    """The file that a write would replace, or None. Raises ``ToolError`` unless it is a regular one."""
     entry = files.stat(where)
     if entry is None:
         return None

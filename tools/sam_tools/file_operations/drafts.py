@@ -1,7 +1,7 @@
 """The result of a patch: the new content of each file, then the steps that write it.
 
-Parts are read as git reads them: a renamed or copied file is the one from before the patch, every
-other part goes on from what those above it made, and a name may be taken that another part gives up.
+Parts are read as git reads them. A rename or copy starts from the file before the patch, every other
+part from the result of the parts above it. A part may use a name that another part frees.
 """
 
 import posixpath
@@ -40,12 +40,12 @@ class _Version:
 
     @property
     def text(self) -> str:
-        """For showing: nothing for what is no text."""
+        """The text for a diff; empty for binary or too large content."""
         document = decoded(self.data) if len(self.data) <= MOST_READ else None
         return lf(document.text) if document else ""
 
     def bits(self) -> int | None:
-        """The mode bits to be set in the end; who may read a file may run it."""
+        """The mode bits of the result; a new executable may be run by everybody who may read it."""
         if self.mode is None or self.executable is None:
             return self.mode
         return self.mode | (self.mode & 0o444) >> 2 if self.executable else self.mode & ~0o111
@@ -192,7 +192,7 @@ class PatchDraft:
             occupied = self._now[where.real] is not None
         else:
             entry = None if where.real in self._leaving else self._files.stat(where)
-            # A folder may give way when the patch takes its files away: that shows when it is made.
+            # A folder counts as free when the patch removes files in it; writing fails if others remain.
             empties = any(path.startswith(where.real + "/") for path in self._leaving)
             occupied = entry is not None and not (entry.kind == "directory" and empties)
         if occupied:
@@ -225,7 +225,7 @@ class PatchDraft:
     # ---- the result
 
     def steps(self) -> list[EditStep]:
-        """What has to be done: what goes first, then other names, then new contents."""
+        """The steps in order: deletions, then renames, then writes."""
         moves = self._moves()
         drops: list[EditStep] = []
         puts: list[EditStep] = []
@@ -248,7 +248,7 @@ class PatchDraft:
         return [*drops, *renames, *puts]
 
     def _moves(self) -> dict[str, str]:
-        """Files that simply get another name, free before: the old path by the new one."""
+        """Files that are only renamed, to a name that no file has: the old path by the new one."""
         times = Counter(self._sources.values())
         return {
             target: source

@@ -29,7 +29,7 @@ _LARGEST_DRAFT = 200_000
 
 
 class SeveralReplacements:
-    """What replaces texts in several places at once."""
+    """Replaces texts in several places in one step."""
 
     def __init__(self, files: EditableFiles, commits: Commits) -> None:
         self._files = files
@@ -151,7 +151,7 @@ A = TypeVar("A", CreateFile, ReplaceString, InsertEdit)
 
 @dataclass(frozen=True, slots=True)
 class PlannedEdit:
-    """A file as it would be written: computed first, shown for approval, then done."""
+    """A computed edit of one file: a person approves it first, then it is written."""
 
     put: Put
     diff: Diff
@@ -160,7 +160,7 @@ class PlannedEdit:
 
 
 def editable(change: PlannedEdit) -> Draft | None:
-    """The whole file as it would be, where an editor brings every byte of it back."""
+    """The new content for an editor; None where an editor would not return the same bytes."""
     try:
         text = change.put.data.decode("utf-8")
     except UnicodeDecodeError:
@@ -174,7 +174,7 @@ _Plan = Callable[[A, Location, str], PlannedEdit]
 
 
 class Editing:
-    """What makes files and changes their content."""
+    """Creates files and changes their content."""
 
     def __init__(self, files: EditableFiles, commits: Commits) -> None:
         self._files = files
@@ -295,7 +295,7 @@ def _inserted(document: Document, at: int | None, body: str) -> str:
 
 
 def _with_lines(document: Document, arguments: InsertEdit, name: str) -> str:
-    """The text with the new lines in place, line ends and the end of the file kept."""
+    """The text with the new lines in it; the file's line ends and its last newline do not change."""
     text, separator = document.text, document.separator
     total, number = document.lines, arguments.lineNumber
     inserting = arguments.insertOperation == "insert"

@@ -1,4 +1,4 @@
-"""semantic_search and search_index: what the index of the workspace knows."""
+"""semantic_search and search_index: queries of the workspace's index."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _MOST_SYMBOLS = 8
 
 
 class Indexing:
-    """What asks the index, after bringing it up to date."""
+    """Queries the index, after updating it."""
 
     def __init__(self, index: CodeIndex, search: Search, recall: Recall) -> None:
         self._index = index
@@ -85,7 +85,7 @@ class Indexing:
         return self._recall.keep("semantic_search", result, context)
 
     async def _included(self, where: Location, pattern: str) -> FileMatches | None:
-        """The paths that match a glob; None for all paths. The name of a folder stands for everything below
+        """The paths that match a glob; None for all paths. A folder's name matches all below
         it."""
         if not pattern:
             return None
@@ -125,7 +125,7 @@ class Indexing:
 
 
 def _unlisted(cut: str) -> str:
-    """What to add where not all files of the folder could be listed in time."""
+    """A remark where there was not enough time to list every file of the folder."""
     return f"; listing the files {cut}: there may be more, name a folder below" if cut else ""
 
 

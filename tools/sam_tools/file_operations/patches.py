@@ -21,7 +21,7 @@ _Drafted = tuple[PatchDraft, list[EditStep], list[Diff]]
 
 
 class Patching:
-    """What changes files by a patch."""
+    """Changes files by a patch."""
 
     def __init__(self, files: EditableFiles, commits: Commits) -> None:
         self._files = files
@@ -67,7 +67,7 @@ class Patching:
             return ()
 
     def _drafted(self, arguments: ApplyPatch, locate: _Locate) -> _Drafted:
-        """The whole edit, computed. Raises ``ToolError`` for the first part that cannot be made."""
+        """The whole edit, computed. Raises ``ToolError`` for the first part that cannot be applied."""
         try:
             return self._composed(arguments.patch, locate)
         except ToolError:
@@ -104,9 +104,8 @@ def _summary(arguments: ApplyPatch) -> str:
 
 
 def _accesses(arguments: ApplyPatch) -> Sequence[Access]:
-    """Every path in the patch. Names that git's header, a rename or a deletion gives are meant
-    themselves, as links too; what a new link leads to is judged as if it were written.
-    """
+    """An access for every path in the patch. The names in a git header, a rename or a deletion are not
+    followed if they are links; the target of a new link is judged like a file that is written."""
     accesses: list[Access] = []
     for index, file in enumerate(arguments.patch.files):
         itself = file.renamed or file.kind == "delete" or file.exact

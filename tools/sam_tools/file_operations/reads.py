@@ -23,7 +23,7 @@ _MOST_ENTRIES = 1000
 
 
 class Reading:
-    """What looks at files and folders and changes nothing."""
+    """Reads files and lists folders."""
 
     def __init__(self, files: EditableFiles) -> None:
         self._files = files
@@ -134,7 +134,7 @@ def _shown(name: str, content: Content, arguments: ReadFile) -> ToolResult:
 
 
 def _extent(total: int, first: int, last: int) -> str:
-    """Which lines were read; ``last`` is 0 where there are none from the first on."""
+    """Which lines were read, in words; ``last`` is 0 where the file ends before ``first``."""
     if not last:
         return f"nothing at line {first}, the file has {counted(total, 'line')}"
     whole = first == 1 and last == total

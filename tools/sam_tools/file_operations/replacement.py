@@ -1,4 +1,4 @@
-"""Exact text replaced in a document as often as was expected, or a hint where it nearly occurs."""
+"""Replaces exact text in a document as often as expected, or hints at places that nearly match."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -136,7 +136,7 @@ def with_ends(text: str, end: str) -> str:
 
 
 def as_stored(text: str) -> str:
-    """Text without the marks that made it harmless for display, as it stands in files."""
+    """The text as files contain it: without the backslash that makes reminder tags harmless."""
     return re.sub(r"<\\(\s*/?\s*system-reminder)", r"<\1", text, flags=re.IGNORECASE)
 
 

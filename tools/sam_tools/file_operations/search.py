@@ -1,4 +1,4 @@
-"""file_search and grep_search, and get_search_results: what the last search found, in full."""
+"""file_search, grep_search, and get_search_results, which returns the last search's result in full."""
 
 from collections import OrderedDict
 
@@ -70,7 +70,7 @@ _MOST_HITS = 2000
 
 
 class Searching:
-    """What finds files by name and lines by content."""
+    """Finds files by name and lines by content."""
 
     def __init__(self, search: Search, recall: Recall) -> None:
         self._search = search

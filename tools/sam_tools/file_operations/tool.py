@@ -1,4 +1,4 @@
-"""The tool: its operations in the seed's order, and those that rename and delete."""
+"""The tool with its operations in the seed's order, and the operations that rename and delete."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

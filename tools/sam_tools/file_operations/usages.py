@@ -34,7 +34,7 @@ class _Found:
 
 
 class Usages:
-    """What finds the usages of a name: by text first, then by the grammar of each file."""
+    """Finds the usages of a name: by text first, then by the grammar of each file."""
 
     def __init__(self, files: Files, search: Search, symbols: Symbols, recall: Recall) -> None:
         self._files = files
@@ -66,7 +66,7 @@ class Usages:
             try:
                 usages += await asyncio.to_thread(self._in_file, where, name, context.workspace)
             except ToolError:
-                unread += 1  # it vanished, or is too odd to be code
+                unread += 1  # the file vanished, or its syntax is too unusual to be code
         usages = _held(usages, holder)
         result = _told(arguments, usages, files=len(candidates) - unread, cut=cut)
         return self._recall.keep("list_usages", result, context)

@@ -113,7 +113,7 @@ class PythonTool:
         return answer(data, card, ok=result.exit_code == 0)
 
     async def _ran(self, arguments: Computation, context: ToolContext) -> CommandResult:
-        """Run the program on its data, by files that are gone afterwards."""
+        """Run the program on its data, which temporary files hold until it ends."""
         scratch = [ScratchFiles(_input(arguments), _data(arguments))]
         if arguments.operation == "custom":
             scratch.append(ScratchFiles(_code(arguments), arguments.custom_code))

@@ -1,4 +1,4 @@
-"""What PythonComputationalTool runs: one program of the standard library, by itself in a sandbox.
+"""The program that PythonComputationalTool runs in a sandbox; it needs only the standard library.
 
 It reads ``{"operation", "data", "parameters"}`` as JSON from standard input and prints one JSON
 object. It is started by its path and imports nothing of ours.

@@ -1,4 +1,4 @@
-"""The shapes of what terminal operations answer with."""
+"""Results of the terminal operations: JSON, states and notes in words."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def status(session: TerminalSession) -> str:
 
 
 def holder_data(session: TerminalSession) -> dict[str, object]:
-    """Who types into the session, if it is not the agent."""
+    """The ``holder`` field of an answer: who may type into the session; empty if the agent may."""
     return {} if session.turns.holder == "agent" else {"holder": session.turns.holder}
 
 
@@ -76,7 +76,7 @@ def refused_note(access: OutsideAccess) -> str:
 
 
 def left_notes(left: LeftRunning | None, terminal: str) -> list[str]:
-    """What a command left running, and how it is ended."""
+    """The processes that a command left running, and how to end them, as a note; empty for none."""
     running = "" if left is None else left_words(left)
     if not running:
         return []
@@ -105,7 +105,7 @@ def limit_notes(result: CommandResult, words: Mapping[str, str]) -> list[str]:
 
 
 def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, object]]:
-    """The same for programs."""
+    """What ``refused_notes`` says, as data for programs."""
     dropped = ("planted", "change")
     return [
         {name: value for name, value in asdict(access).items() if name not in dropped}

@@ -80,7 +80,7 @@ class CommandOperations:
         """The last foreground command of each conversation."""
 
     async def run(self, arguments: RunCommand, context: ToolContext) -> ToolResult:
-        """Run it in the workspace, or in the folder that was located for it, and tell its own output.
+        """Run a command in the workspace, or in the folder of the call, and return its output.
 
         A call is ok when the command ended with exit code 0, or started in the background.
         """
@@ -116,7 +116,7 @@ class CommandOperations:
     async def _wait_for(
         self, request: CommandRequest, context: ToolContext
     ) -> CommandResult | BackgroundCommand:
-        """The command's end, or the command where the person sent it to the background meanwhile."""
+        """The command's result, or the command itself if the person sends it to the background."""
         if self._background is None:
             return await self._commands.run(request)
         return await self._background.run(context.conversation, request)
@@ -210,7 +210,7 @@ class CommandOperations:
         )
 
     def _own(self, identifier: str, context: ToolContext) -> BackgroundCommand:
-        """The conversation's own command of that id; another's is told like one that never was."""
+        """This conversation's command of that id. Raises ``ToolError`` for another's as well."""
         command = self._background.find(SessionId(identifier)) if self._background else None
         if command is None or command.conversation != context.conversation:
             raise ToolError(
@@ -246,7 +246,7 @@ async def _follow(command: BackgroundCommand, wait: float, context: ToolContext)
 
 
 def _told(command: BackgroundCommand, start: int, *, message: str = "") -> ToolResult:
-    """Its output from an index on and how it goes."""
+    """The command's output from index ``start`` on, and its state."""
     command.mark_read()
     read = command.output(start)
     output = plain(read.text)
@@ -274,7 +274,7 @@ def _told(command: BackgroundCommand, start: int, *, message: str = "") -> ToolR
 
 
 def _state(command: BackgroundCommand) -> str:
-    """How it goes, in words."""
+    """The state of a command in words."""
     if command.running:
         return "running"
     result = command.result

@@ -1,4 +1,4 @@
-"""Giving a session to the person and taking it back: what the agent waits for, and what it is told."""
+"""Hands a session to the person and back: the agent waits, and learns which lines changed."""
 
 import asyncio
 
@@ -23,14 +23,14 @@ _HOW = "Type in the agent's terminal; Ctrl+] twice there hands it back, and so d
 
 
 class HandingOver:
-    """Hands sessions over, and tells the agent once of each time the person held one."""
+    """Hands sessions over, and reports each time that the person held one once."""
 
     def __init__(self, inquiries: Inquiries | None) -> None:
         self._inquiries = inquiries
         self._told: dict[SessionId, int] = {}
 
     def news(self, session: TerminalSession) -> dict[str, object]:
-        """Lines that changed while the person held the session, if they did."""
+        """The lines that changed while the person held the session, unless they were reported before."""
         last = session.turns.handover
         if last is None or self._told.get(session.id, 0) >= last.number:
             return {}
@@ -70,10 +70,10 @@ class HandingOver:
         return await self._result(session, outcome, first)
 
     async def yielded(self, session: TerminalSession, within: float) -> ToolResult | None:
-        """None if the agent may type; else the changes once the person handed back.
+        """None if the agent may type; else wait, and return the changes when the person hands back.
 
-        Nothing is typed then, because the keys were meant for another screen. Raises ``ToolError``
-        when the person holds it for longer.
+        The agent's keys are not typed then, because they were meant for another screen. Raises
+        ``ToolError`` when the person holds the session for longer than ``within`` seconds.
         """
         if session.turns.holder == "agent":
             return None

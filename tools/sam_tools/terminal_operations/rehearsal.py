@@ -54,7 +54,7 @@ class RehearsedCommand:
 
 
 def refuse_rehearsal(context: ToolContext, what: str) -> None:
-    """Raises ``ToolError`` for what cannot be rehearsed where everything is to be."""
+    """Raise ``ToolError`` for ``what`` cannot be rehearsed, where commands are only rehearsed."""
     if context.permit.ask_kept is not None:
         raise ToolError(
             f"{what} cannot be rehearsed, and commands are only rehearsed here.",
@@ -76,7 +76,7 @@ async def rehearse(
     try:
         return await _run(branch, request, ask)
     finally:
-        # Its removal is never cut short, or a copy of the workspace would stay behind.
+        # A cancelled call still removes the branch, or a copy of the workspace would remain.
         await asyncio.shield(asyncio.to_thread(branch.drop))
 
 

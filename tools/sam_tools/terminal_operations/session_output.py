@@ -1,4 +1,4 @@
-"""What a session printed, as the model reads it: lines, or the screen of a full-screen program."""
+"""A session's output as the model reads it: lines, or the screen of a full-screen program."""
 
 import re
 from typing import Any, cast

@@ -131,7 +131,7 @@ class SessionOperations:
         )
         name = "existing"
         if session.id not in self._outside:
-            # One that was taken over from an earlier run is new to this one.
+            # A session that came over from an earlier run is new to this one.
             self._outside[session.id] = outside
             name = (
                 "existing"
@@ -151,7 +151,7 @@ class SessionOperations:
         })
 
     def touched(self, arguments: SendInput) -> Sequence[Access]:
-        """The keys, marked where nothing is echoed: those are kept in no log."""
+        """The accesses of a call; ``hidden`` marks keys that are not echoed, which no log stores."""
         session = self._named(arguments.session_id)
         if session is None:
             return send_accesses(arguments)
@@ -163,7 +163,7 @@ class SessionOperations:
         )
 
     def sending(self, arguments: SendInput, most: int) -> str:
-        """The line on the card; what is typed where nothing is echoed stays off it."""
+        """The line on the card, without keys that are typed where nothing is echoed."""
         if arguments.hand_over and not arguments.input:
             return f"Handing the terminal over: {short(arguments.hand_over, most)}"
         session = self._named(arguments.session_id)
@@ -171,7 +171,7 @@ class SessionOperations:
         return f"Sending to terminal: {_HIDDEN if hidden else short(arguments.input, most)}"
 
     async def send(self, arguments: SendInput, context: ToolContext) -> ToolResult:
-        """Type, then wait for the end of the command, for a question, or for the time to be up."""
+        """Type, then wait until the command ends, asks something, or the time is up."""
         session = self._own(arguments.session_id, context)
         if not session.confined and context.permit.confined:
             raise ToolError(

@@ -79,8 +79,8 @@ class TerminalParts:
 class TerminalOperations:
     """terminal_operations (seed 004) without its 30 s result cache, guessed ends and shared shells.
 
-    Sessions and background commands belong to the conversation that opened them; every other one is
-    told there is no such.
+    Sessions and background commands belong to the conversation that opened them; for every other one
+    they do not exist.
     """
 
     def __init__(self, parts: TerminalParts) -> None:

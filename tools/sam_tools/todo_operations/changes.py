@@ -1,4 +1,4 @@
-"""From what the model asked for to the list as it shall be stored: pure, and nothing half done."""
+"""Computes the list to store from what the model asked for; pure functions that return all or raise."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -71,7 +71,7 @@ def written(
     old = {item.id: item for item in before}
     items = [_filled(_kept(old.get(d.id), d), d) for d in _readable(drafts)]
     running = {item.id for item in before if item.status == "in-progress"}
-    # Within one list nothing says what was begun last: of those begun by it, the first one stays.
+    # Several items of one call are in progress: the first of them stays so.
     started = [i.id for i in items if i.status == "in-progress" and i.id not in running][:1]
     change = _checked(before, items, started, now, earlier=())
     lost = lost_completed(before, change.items)
@@ -216,7 +216,7 @@ def _checked(
     *,
     earlier: Collection[TodoFinding],
 ) -> TodoChange:
-    """Validate, settle and stamp. Errors that stood before do not block what does not add to them."""
+    """The list, validated, settled and dated. Errors that the list had before do not block a change."""
     findings = validate(items)
     errors = [f.text for f in findings if f.severity == "error" and f not in earlier]
     if errors:

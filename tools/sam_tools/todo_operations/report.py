@@ -53,7 +53,7 @@ def read_report(items: Sequence[Todo]) -> str:
 
 
 def write_report(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> str:
-    """How many are stored, the counts before and now, what was set back, and the titles."""
+    """The report of ``write``: counts before and now, items that were set back, and all titles."""
     counts = todo_statistics(stored)
     lines = [
         f"Stored {_count(len(stored))}.",
@@ -76,10 +76,10 @@ def _minutes_left(items: Sequence[Todo]) -> float:
 def update_report(
     before: Sequence[Todo], stored: Sequence[Todo], batch: TodoBatch
 ) -> tuple[str, bool]:
-    """What each named item came to, and whether the call did or found what was asked.
+    """The outcome of each named item in words, and whether the call as a whole succeeded.
 
-    An item counts as successful when the stored one differs from what it was, as redundant when it
-    already was so; one set back at once for another of the same batch failed.
+    An item succeeds when the stored one changed, and is redundant when it was like that before. One
+    that is set back at once in favour of another item of the same call has failed.
     """
     old, new = {i.id: i for i in before}, {i.id: i for i in stored}
     failed, applied, redundant = list(batch.failed), list[str](), list[str]()
@@ -104,7 +104,7 @@ def update_report(
 
 
 def add_report(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> str:
-    """The appended items with their ids, and the list."""
+    """The report of ``add``: the new items with their ids, and the list."""
     ids = {item.id for item in before}
     added = [item for item in stored if item.id not in ids]
     lines = [f"Added {_count(len(added))}."]

@@ -1,4 +1,4 @@
-"""research: search, read the best pages beside each other, keep their best passages, tell the gist."""
+"""research: searches, reads the best pages concurrently, stores and returns their best passages."""
 
 import asyncio
 import re
@@ -63,7 +63,7 @@ _TECHNICAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How deep: pages to read, passages to keep of each, and how many searches feed them."""
+    """What a depth means: pages to read, passages of each to store, and the number of searches."""
 
     pages: int
     passages: int
@@ -88,7 +88,7 @@ class _Source:
 
 
 class Researching:
-    """The operation's hand."""
+    """Carries out ``research``."""
 
     def __init__(
         self, web: Web, search: WebSearch, documents: Documents, memories: MemoryStore
@@ -143,7 +143,7 @@ class Researching:
             except ToolError:
                 if number == 0:
                     raise
-                continue  # what was found first is enough to go on
+                continue  # the first search's hits are enough
             for hit in hits:
                 unique.setdefault(hit.url, hit)
         return list(unique.values())

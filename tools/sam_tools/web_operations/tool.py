@@ -149,7 +149,7 @@ class WebOperations:
         return ToolResult(text, data={"url": page.url, "found": results})
 
     async def _whole(self, url: str, context: ToolContext) -> ToolResult:
-        """Text and links of a page that is not to be taken apart."""
+        """The whole text and the links of a page, for calls without selectors."""
         page, document = await self._page(url, context)
         links: list[str] = []
         if document.format == "html":
@@ -201,7 +201,7 @@ class WebOperations:
         return page, document
 
     def _asking(self, address: str) -> tuple[Access, ...]:
-        """That a query leaves the machine; where to is the person's configuration."""
+        """The access of a query, which goes to an address from the person's configuration."""
         return (Fetch(address, "query", configured=True),)
 
 

@@ -1,4 +1,4 @@
-"""Tools that the steps of plans name (seed 002): a calculator, and aliases of operations of our own."""
+"""Tools that the steps of plans name (seed 002): a calculator, and aliases of our own operations."""
 
 from sam_tools.workers.calculator import calculator
 from sam_tools.workers.research import ResearchWork

@@ -97,7 +97,7 @@ class _Reader:
         self._depth = 0
 
     def whole(self) -> Value:
-        """The value of everything."""
+        """The value of the whole expression."""
         if not self._tokens:
             raise ToolError("The expression is empty.", hint="Such as 15% of 80, or 3 km + 200 m.")
         value = self._sum()
@@ -215,7 +215,7 @@ class _Reader:
         return Value(_bounded(number * size), dimension, (name, size))
 
     def _temperature(self) -> str:
-        """The name of a temperature scale that stands here, taken; else empty."""
+        """Read the name of a temperature scale if one comes next; else empty."""
         token = self._next()
         if token not in TEMPERATURES or token in ("K", "kelvin"):
             return ""

@@ -102,7 +102,7 @@ class ResearchWork:
     async def _opened(
         self, link: _Link, context: ToolContext
     ) -> tuple[dict[str, object], dict[str, str]]:
-        """A page, or why it could not be read. What is refused as it stands spoils no other page."""
+        """The page and no error, or an empty page and the error: one refusal does not stop the rest."""
         if refusal := self._web.refusal(link.url):
             return {}, {"url": link.url, "error": refusal}
         try:

@@ -155,7 +155,7 @@ class WorkflowTool:
     def _submitted(
         self, execution: str, step: str, output: dict[str, object], context: ToolContext
     ) -> ToolResult:
-        """Hand in. Whoever was given one step hands in that one, and goes on to no other."""
+        """Hand in a step. A conversation that works on one step alone can hand in only that one."""
         phase = self._workflows.records.phase(context.conversation)
         if phase is None or not phase.alone:
             return self._opened(self._workflows.submit(execution, step, output), context)
@@ -171,7 +171,7 @@ class WorkflowTool:
     async def _vouched(
         self, execution: str, step: str, output: dict[str, object], context: ToolContext
     ) -> dict[str, object]:
-        """The output, or what the person or the host says in its place."""
+        """The output to hand in: the person's for a human step, the recorded result for a tool step."""
         open_ = self._workflows.tickets(execution, mint=False)
         ticket = next((t for t in open_ if t.step == step), None)
         if ticket is not None and ticket.kind == "human":
@@ -312,7 +312,7 @@ class WorkflowTool:
         return open_[0] if open_ else ""
 
     def _opened(self, done: "Advanced", context: ToolContext) -> ToolResult:
-        """What a verb led to, and the next step, which the conversation is on from now on."""
+        """The outcome of a verb and the next open step, which the conversation works on from now on."""
         lines = [f"{done.workflow} ({done.execution_id}): {done.outcome}. {done.message}"]
         lines += [f"Did not hold: {failure.message}" for failure in done.failures]
         text = "\n".join(lines)
@@ -344,7 +344,7 @@ class WorkflowTool:
 
 @contextmanager
 def refusals_as_tool_errors() -> Generator[None]:
-    """What the engine refuses reaches the model with its code."""
+    """Turn the engine's refusals into ``ToolError`` with the engine's code."""
     try:
         yield
     except WorkflowRefused as refusal:

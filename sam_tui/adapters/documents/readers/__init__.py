@@ -1,1 +1,1 @@
-"""Documents of each format read as Markdown or plain text, bounded and without what hides."""
+"""Readers of each format, which return Markdown or plain text, bounded and without hidden text."""

@@ -33,7 +33,7 @@ _LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A selector made ready. ``attribute`` is what to take of each element; empty for its text."""
+    """A parsed selector. ``attribute`` is the attribute to return; empty for the element's text."""
 
     xpath: str
     attribute: str

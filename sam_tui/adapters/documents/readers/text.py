@@ -1,4 +1,4 @@
-"""Text from documents without what hides, reorders or controls; and its bytes decoded."""
+"""Decodes text, and removes characters that hide, reorder or control it."""
 
 import codecs
 import re

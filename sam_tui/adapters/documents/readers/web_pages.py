@@ -1,4 +1,4 @@
-"""Web pages -> the text a reader came for, with what the page says about itself."""
+"""The main text of web pages, and their metadata."""
 
 import logging
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
 
 
 def _facts(metadata: Any) -> dict[str, str]:
-    """What the page says of itself, where it does; without metadata nothing."""
+    """The page's metadata; empty without any."""
     facts = ((name, clean(str(getattr(metadata, key, None) or ""))) for key, name in _FACTS.items())
     return {name: fact for name, fact in facts if fact}
 
@@ -158,7 +158,7 @@ def _all_text(tree: Any) -> str:
 
 
 def _block(element: Any) -> Any:
-    """The nearest element that stands on lines of its own."""
+    """The nearest block element, whose text has lines of its own."""
     while element.tag in _INLINE and element.getparent() is not None:
         element = element.getparent()
     return element

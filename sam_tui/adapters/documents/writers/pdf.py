@@ -169,7 +169,7 @@ def _numbered(canvas: Any, document: Any) -> None:
 
 
 class _Page:
-    """The looks of one document."""
+    """The styles and the page of one document."""
 
     def __init__(self, styling: Styling) -> None:
         self._styling = styling

@@ -1,4 +1,4 @@
-"""Blocks -> an Excel workbook: a sheet for each section, tables as cells that can be reckoned with."""
+"""Blocks -> an Excel workbook: a sheet for each section, tables as cells with numbers."""
 
 import csv
 import re

@@ -23,7 +23,7 @@ from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 MOST_BYTES = 65_536
 _LONGEST_FAULT = 500
 _JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-_ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
+_IDENTITY = "urn:ietf:params:oauth:token-type:id_token"
 _ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _FORM = "application/x-www-form-urlencoded"
@@ -126,7 +126,7 @@ class ExchangedLogin(AssertionLogin):
             "grant_type": _EXCHANGE,
             "requested_token_type": _ID_JAG,
             "subject_token": await read_assertion(oauth, self._learn),
-            "subject_token_type": _ID_TOKEN,
+            "subject_token_type": _IDENTITY,
             "audience": self._only,
             "resource": self.context.get_resource_url(),
         }

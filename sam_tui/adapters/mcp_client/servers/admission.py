@@ -1,4 +1,4 @@
-"""How an MCP server may be started or reached, and who is asked about it: all of it is the guard's."""
+"""The guard's judgement about MCP servers: how one may be started or reached, and who is asked."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -91,7 +91,7 @@ class Admission:
         return outcome.answer.text if isinstance(outcome.answer, Reply) else None
 
     def _readable(self, settings: "ServerSettings") -> tuple[str, ...]:
-        """What a server of the person's has to read to start, or one of a bundle."""
+        """The paths that a server of the person's, or of a bundle, reads to start."""
         if settings.source == "bundle":
             return (bundle_of(settings),)
         if settings.source not in ("user", "flag"):
@@ -102,7 +102,7 @@ class Admission:
     async def _confirm(
         self, settings: "ServerSettings", caller: "Caller", access: LocatedAccess
     ) -> None:
-        """No file of the person's names what a client hands in: they are asked at each start."""
+        """Ask the person at each start of a server that a client handed in: no file of theirs names it."""
         if self.guard.policy.mode == "bypass":
             return
         request = Request(

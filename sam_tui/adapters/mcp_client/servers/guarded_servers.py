@@ -52,7 +52,7 @@ class GuardedServers:
             registry.join(self._joined)
 
     async def arrive(self, conversation: ConversationId) -> None:
-        """Before a message of a person is answered, tools of servers that have come join the others."""
+        """Add the tools of servers that have started meanwhile, before a person's message is answered."""
         self.begin()
         if self._pool is None:
             return
@@ -71,7 +71,7 @@ class GuardedServers:
             self.learn_secrets()
 
     def learn_secrets(self) -> None:
-        """Know the secrets in the settings of all servers, so that they are masked; starts none."""
+        """Add the secrets in all servers' settings to the shield; starts none."""
         pool = self._any()
         if pool is not None:
             from sam_tui.adapters.mcp_client.settings import secrets_of
@@ -149,7 +149,7 @@ class GuardedServers:
         )
 
     def _tell(self, conversation: ConversationId) -> None:
-        """Say of each server that cannot be used why that is, once."""
+        """Report once for each unusable server why it cannot be used."""
         for report in self.reports():
             if report.standing == "untrusted":
                 level, why = "info", f"not loaded, because {report.file} is not trusted"

@@ -1,4 +1,4 @@
-"""Which files name MCP servers for a runtime, and which of them are believed."""
+"""The files that name MCP servers for a runtime, and which of them are trusted."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ class ServerFiles:
         return files
 
     def require_named(self) -> None:
-        """Whoever names a file wants it: what is wrong with it ends the start."""
+        """Raise ``ConfigurationError`` for faults of files that the command line names."""
         for file in self._named_files() if self.flags else ():
             data = file.data()
             if data is None:
@@ -133,7 +133,7 @@ class ServerFiles:
         return os.path.join(self.config_dir, "mcp.json"), os.path.join(self.root, ".mcp.json")
 
     def _counts(self, folder: str) -> bool:
-        """Whether a bundle still counts, and is what was trusted."""
+        """Whether a bundle is still in use, with its trusted content."""
         return any(b.folder == folder and b.intact() for b in self.bundles())
 
 

@@ -1,4 +1,4 @@
-"""Model calls: a row each, what they sent by reference to the messages, their stream compressed."""
+"""Model calls: one row each, with requests by reference to messages, and compressed streams."""
 
 import hashlib
 import zlib
@@ -34,7 +34,7 @@ class SqliteCalls:
         self._conversations = conversations
 
     def point(self, conversation: ConversationId) -> RequestPoint:
-        """Where a conversation stands."""
+        """The present position in a conversation, to which a request refers."""
         rows = self._database.query(
             "SELECT (SELECT coalesce(max(number), 0) FROM compactions"
             "  WHERE conversation = ? AND undone = 0),"
@@ -102,7 +102,7 @@ class SqliteCalls:
     def totals(
         self, by: UsageKey, *, since: float = 0.0, conversation: ConversationId | None = None
     ) -> Sequence[UsageRow]:
-        """What was used since a time, by a key: days and turns in order, all else the dearest first."""
+        """The usage since a time by a key: days and turns in order, others with the dearest first."""
         where, values = (
             ("AND c.conversation = ?", (storable(conversation),)) if conversation else ("", ())
         )
@@ -159,7 +159,7 @@ def _call(row: Row) -> ModelCall:
 
 
 def _share(usage: Usage, parts: int) -> Usage:
-    """An even part of what was used."""
+    """An equal part of a usage."""
     if parts == 1:
         return usage
     return Usage(

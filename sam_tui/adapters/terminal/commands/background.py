@@ -1,4 +1,4 @@
-"""Commands beside the conversation: begun there, or let go on there by the person; read and ended by id."""
+"""Commands beside the conversation: started there, or sent there by the person; read and ended by id."""
 
 import asyncio
 import time
@@ -139,7 +139,7 @@ class RunningCommand:
         self.end_read = self.end_read or not self.running
 
     def release(self) -> None:
-        """Nobody waits for it any longer, and it may take as long as it takes."""
+        """Stop waiting for the command; it may then run without a time limit."""
         self.unhurried = True
         for released in self._waits:
             if not released.done():
@@ -148,7 +148,7 @@ class RunningCommand:
     async def attended(self, commands: Commands) -> CommandResult | None:
         """Start the command and wait for its end; None if the person sent it to the background.
 
-        What it prints goes on to its request until then. Cancelling ends it before this returns.
+        Its output goes to its request until then. Cancelling ends the command before this returns.
         Raises ``ToolError`` when it cannot be started.
         """
         self._passes = True
@@ -276,7 +276,7 @@ class PortedCommands:
         return [command.command for command in self._waited(conversation)]
 
     def release(self, conversation: ConversationId) -> list[str]:
-        """Let them go on in the background: the calls return. The commands let go."""
+        """Send the awaited commands to the background, so that their calls return; returns them."""
         waited = self._waited(conversation)
         for command in waited:
             command.release()
@@ -333,7 +333,7 @@ class PortedCommands:
                 group.create_task(command.stop())
 
     def _keep(self, command: RunningCommand) -> None:
-        """It is in the background from now on."""
+        """Add a command to those in the background."""
         self._all[command.id] = command
         self._forget(command.conversation)
         command.on_end(self._tell)
@@ -347,7 +347,7 @@ class PortedCommands:
     def _forget(self, conversation: ConversationId) -> None:
         """Forget all but the newest ended commands of a conversation."""
         ended = [command for command in self.of(conversation) if not command.running]
-        if len(ended) > _KEPT_ENDED:  # what they left running is looked up among all processes
+        if len(ended) > _KEPT_ENDED:  # what they left running is found among all processes
             ended = [command for command in ended if not command.lasts]
         for old in ended[:-_KEPT_ENDED]:
             del self._all[old.id]

@@ -1,4 +1,4 @@
-"""Programs with a pipe for each standard stream, held like commands: what MCP servers run in."""
+"""Programs with a pipe for each standard stream, confined like commands: MCP servers run in them."""
 
 import asyncio
 import codecs
@@ -98,7 +98,7 @@ class RunningProgram:
                 await self._first(self._loop.add_writer, self._loop.remove_writer, self._input)
 
     async def overdue(self, seconds: float) -> None:
-        """Return once so much time has passed, the time apart in which a person was asked."""
+        """Return after so many seconds; time in which a person is asked does not count."""
         began = self._loop.time()
         while True:
             handle = None if self._confined_run is None else self._confined_run.handle
@@ -159,7 +159,7 @@ class RunningProgram:
         unwatch: Callable[[int], object],
         end: int,
     ) -> None:
-        """Wait until a pipe is ready, or the program over."""
+        """Wait until a pipe is ready, or the program has ended."""
         ready = asyncio.Event()
         watch(end, ready.set)
         tasks = [self._loop.create_task(event.wait()) for event in (ready, self._over)]
@@ -176,7 +176,7 @@ class RunningProgram:
             self._loop.add_reader(self._errors, self._hear)
 
     def _hear(self) -> None:
-        """Take one piece of standard error."""
+        """Read one piece of standard error."""
         try:
             data = os.read(self._errors, _READ)
         except BlockingIOError:
@@ -186,7 +186,7 @@ class RunningProgram:
         if len(data) in (0, _READ):
             self._loop.remove_reader(self._errors)
         if len(data) == _READ:
-            # Whoever floods it waits at a full pipe, and nobody else does.
+            # A program that floods the pipe waits when it is full, and delays nobody else.
             self._pause = self._loop.call_later(_PAUSE, self._listen)
         if text := self._decoder.decode(data, final=not data):
             self._on_error(text)
@@ -199,7 +199,7 @@ class PipedCommands:
         self._sandbox = sandbox
 
     async def start(self, request: PipedRequest) -> RunningProgram:
-        """Start one, held as asked for. Raises ``ToolError`` when it cannot be started."""
+        """Start a program with the confinement of the request. Raises ``ToolError`` if that fails."""
         confined_run = None
         if request.confined:
             terms = Wanted(request.writable, request.ask, request.network, request.readable)

@@ -45,12 +45,12 @@ class ShellCommands:
 
     @property
     def confinement(self) -> Confinement:
-        """What confined commands are held by."""
+        """The confinement of confined commands."""
         return self._sandbox.confinement
 
     @property
     def expected(self) -> Confinement:
-        """The same as far as is known; nothing is run to find out."""
+        """The confinement as far as it is known; no trial run is made."""
         return self._sandbox.expected
 
     @property
@@ -59,7 +59,7 @@ class ShellCommands:
         return words(self._sandbox.tracking.limits)
 
     def warm(self) -> None:
-        """Start ahead of the first command what it would have to wait for."""
+        """Start in advance what the first command would have to wait for."""
         self._sandbox.warm()
 
     async def run(self, request: CommandRequest) -> CommandResult:
@@ -76,7 +76,7 @@ class ShellCommands:
         return await self._run_once(request)
 
     async def _run_and_ask(self, request: CommandRequest) -> CommandResult:
-        """Run, and again with more to write to for as long as the person says so."""
+        """Run, and again with further writable folders as long as the person allows it."""
         request = replace(request, writable=(*request.writable, *request.granted))
         result = await self._run_once(request)
         while result.refused and request.again is not None and result.runs < MOST_RUNS:
@@ -94,7 +94,7 @@ class ShellCommands:
             terms = Wanted(request.writable, request.ask, request.network, request.readable)
             confined_run = self._sandbox.hold(terms)
             if confined_run is not None:
-                # Not at once, when this one is starting and wants answers of the supervisor.
+                # A moment later, because this command is starting and needs the supervisor's answers.
                 loop = asyncio.get_running_loop()
                 loop.call_later(_SETTLED, self._sandbox.prepare, terms, confined_run)
         try:
@@ -106,7 +106,7 @@ class ShellCommands:
     async def run_held(
         self, request: CommandRequest, confined_run: ConfinedRun | None
     ) -> CommandResult:
-        """``run`` for a command that is held in a way of the caller's; None leaves it free."""
+        """``run`` for a command with the caller's own confinement; None leaves it unconfined."""
         run = self._sandbox.tracking.run(confined_run)
         began = time.monotonic()
         process, pipes = self._start(request, confined_run, run)
@@ -202,7 +202,7 @@ def _exit_code(code: int | None) -> int | None:
 
 
 class _Pipe:
-    """What comes out of one pipe of a command: kept within bounds, and passed on."""
+    """One pipe of a command: stores a bounded amount of its output, and passes it on."""
 
     def __init__(self, reading: int, live: LiveText) -> None:
         self.output = BoundedOutput()
@@ -220,7 +220,7 @@ class _Pipe:
                 break
 
     def close(self) -> None:
-        """Read no more, and pass on the last of it."""
+        """Stop reading, and pass on the rest."""
         if not self.drained.done():
             self._loop.remove_reader(self._reading)
             self.drained.set_result(None)
@@ -353,7 +353,7 @@ def _pipe(ends: contextlib.ExitStack, failed: contextlib.ExitStack) -> tuple[int
 
 
 def _input(data: bytes, ends: contextlib.ExitStack) -> int:
-    """A nameless file that holds ``data``: nobody has to write while it is read, or is not."""
+    """A nameless file that holds ``data``, so that no task has to write while the command reads."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("input", os.MFD_CLOEXEC)
     else:

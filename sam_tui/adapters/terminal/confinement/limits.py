@@ -1,4 +1,4 @@
-"""How much a command may use up: in words, and as the kernel's limits for a process that is starting."""
+"""Resource limits of a command: in words, and as the kernel's limits for a process that is starting."""
 
 import resource
 import sys
@@ -33,7 +33,7 @@ def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
     if sys.platform != "linux":
         return
     most = {
-        # Of the address space programs reserve far more than they use; this counts what they can write.
+        # Programs reserve far more address space than they use; this limits what they can write.
         resource.RLIMIT_DATA: limits.memory,
         resource.RLIMIT_FSIZE: limits.file_size,
         resource.RLIMIT_NOFILE: limits.open_files,

@@ -1,4 +1,5 @@
-"""What commands started: restrained from the start, known when its command ends, ended with the program."""
+"""The processes that commands started: limited from the start, listed when their command ends, and
+ended with the program."""
 
 import asyncio
 import json
@@ -48,13 +49,13 @@ _SECONDS_TO_START = 5.0
 
 
 def commands_run() -> bool:
-    """Whether anything may run now that commands, terminals or servers of this program started."""
+    """Whether any process of this program's commands, terminals or servers may be running now."""
     return any(tracking.running for tracking in tuple(_TRACKINGS))
 
 
 class Tracking:
-    """All runs of a sandbox. What no supervisor ends that outlives the program is ended by a small
-    process of its own, which starts with the first such run."""
+    """All runs of a sandbox. Processes that outlive the program and have no supervisor are ended by a
+    small process, which starts with the first such run."""
 
     def __init__(self, limits: CommandLimits) -> None:
         self.limits = limits
@@ -78,12 +79,12 @@ class Tracking:
         return self._terminals or any(run.processes() for run in tuple(self.open))
 
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
-        """Make ready to start a command."""
+        """Prepare to start a command."""
         self._runs += 1
         return TrackedRun(self, confined_run, f"{self._mark}-{self._runs}")
 
     def watches(self, confined_run: ConfinedRun | None) -> bool:
-        """Whether the process beside has to end what is held like that."""
+        """Whether the small process has to end runs that are confined like that."""
         return confined_run is None or not confined_run.supervised or not self.apart
 
     def report_session(
@@ -105,7 +106,7 @@ class Tracking:
                 return
 
     def parent(self) -> "Parent | None":
-        """A process that takes a command and all that it orphans; None where none can be had."""
+        """A process that starts a command and adopts its orphans; None if there can be none."""
         if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
             return None  # a kernel that does not list children: it would know of none
         from sam_tui.adapters.terminal.processes.parented import ParentPool
@@ -141,7 +142,7 @@ class Tracking:
             self.report_session(leader, int(fields[STARTED]), {"group": group.path})
 
     def _start(self) -> socket.socket:
-        """Start that process. It is waited for: what multiplies at once would leave it no time to begin."""
+        """Start that process and wait for it: a command that multiplies at once would leave it no time."""
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             start_detached(_MODULE, theirs)
@@ -164,7 +165,7 @@ class Tracking:
         return self._exceeded.pop(session, set())
 
     def close(self) -> None:
-        """Nothing more is started; what still runs is ended."""
+        """Start no more commands, and end all running ones."""
         self.open.clear()
         self._terminals = False
         if self._pool is not None:
@@ -238,7 +239,7 @@ class TrackedRun:
 
     @property
     def exceeded(self) -> set[str]:
-        """The limits for which it was ended; each is told once."""
+        """The limits for which the run was ended; each is reported once."""
         supervised = (
             set[str]() if self._confined_run is None else self._confined_run.handle.exceeded
         )
@@ -258,7 +259,7 @@ class TrackedRun:
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
 
     def _is_over(self) -> bool:
-        """Whether its parent says that nothing is left; another command can be below that now."""
+        """Whether its parent reported that no process is left; the parent may have another command now."""
         if self._process is None or not self._process.idle:
             return False
         self._tracker.drop(self._leader)

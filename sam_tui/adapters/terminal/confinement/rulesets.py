@@ -1,4 +1,4 @@
-"""The Landlock rulesets of a program, each kept for as long as what it was made from stays the same."""
+"""The Landlock rulesets of a program, each reused until the files that it was made from change."""
 
 import os
 import stat
@@ -18,10 +18,10 @@ _POINTER = "gitdir: "
 
 
 def linked_repositories(roots: Iterable[str]) -> tuple[str, ...]:
-    """Real paths of git directories that lie outside of these folders and belong to them.
+    """Real paths of git directories outside of these folders that belong to them.
 
-    What a workspace says of itself may be somebody else's text, so the repository, which lies outside of
-    it, must say that it is its own: git notes that for a work tree, and for a submodule.
+    A workspace's files may be anybody's, so the repository outside of it must confirm that it belongs to
+    the workspace: git records that for a work tree and for a submodule.
     """
     return tuple(dict.fromkeys(repository for root in roots if (repository := _repository(root))))
 
@@ -65,7 +65,7 @@ def _resolved(folder: str, path: str) -> str:
 
 
 def _text(path: str) -> str:
-    """What a regular file says. Raises OSError and ValueError."""
+    """The text of a regular file. Raises OSError and ValueError."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -95,7 +95,7 @@ class Rules:
 
 
 class Rulesets:
-    """Makes them for a Landlock version, and closes the oldest of many."""
+    """Makes rulesets for a Landlock version, and closes the oldest when there are many."""
 
     def __init__(self, version: int) -> None:
         self._version = version
@@ -139,13 +139,13 @@ class Rulesets:
         return ruleset
 
     def keeps(self, ruleset: Ruleset) -> bool:
-        """Whether it was not closed yet."""
+        """Whether a ruleset is still open."""
         return any(ruleset is ruleset_kept for ruleset_kept in self._kept.values())
 
     def secrets_within(
         self, secrets: tuple[str, ...], writable: tuple[str, ...]
     ) -> tuple[str, ...]:
-        """Which secrets lie in what may be changed, looked at once a second."""
+        """The secrets below writable folders; the list is renewed once a second."""
         now = time.monotonic()
         if self._within is None or self._within[0] < now or self._within[1] != writable:
             self._within = (
@@ -161,9 +161,9 @@ class Rulesets:
             os.close(self._kept.popitem()[1].descriptor)
 
     def masking(self, bounds: Bounds) -> Bounds:
-        """The same, with the secrets that are there, looked at once a second: there are a hundred places.
+        """The bounds with the existing secrets, looked up once a second, as there are a hundred places.
 
-        A new one beside others is seen at once all the same, because the listing of its folder changed.
+        A new secret beside others is noticed at once, because the listing of its folder has changed.
         """
         now = time.monotonic()
         if self._seen is None or self._seen[0] < now or self._seen[1] != bounds:

@@ -1,5 +1,5 @@
-"""One run in the sandbox, entered now or made ready for the command that comes next; and a
-trial run, which writes inside and outside, to find out whether commands can be held at all."""
+"""One confined run, entered now or prepared for the next command; and a trial run, which writes inside
+and outside to find out whether commands can be confined at all."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from sam_tui.core.ports.processes.sandbox import AskOutside, Network, OutsideAcc
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How a run is held: real folders it writes to, who is asked, the network, folders it reads, too."""
+    """The terms of a run: writable real folders, who is asked, the network, further readable folders."""
 
     writable: tuple[str, ...]
     ask: AskOutside | None = None
@@ -35,10 +35,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Supervised:
-    """The rules of a supervised run, and how its supervisor learns which session the command leads and that
-    it ended.
+    """The rules of a supervised run, and how to report its session and its end to the supervisor.
 
-    ``finish`` waits for the answers to what the run wrote where it is asked for.
+    ``finish`` waits for the answers about its writes to places that later run.
     """
 
     rules: Rules
@@ -47,7 +46,7 @@ class Supervised:
 
 
 class ConfinedRun:
-    """One run in the sandbox: the way in, or the words that go before its command line."""
+    """One confined run: its entry descriptor, or the words before its command line."""
 
     def __init__(
         self,
@@ -85,24 +84,24 @@ class ConfinedRun:
         return None if self.prefix else self.handle.descriptor
 
     def held_start(self) -> HeldStart | None:
-        """Where the command starts, once; None where the words before its line hold it."""
+        """How the command starts, for one use; None if the words before its command line confine it."""
         if self.prefix:
             return None
         held_start, self.ready = self.ready, None
         return held_start or HeldStart(self.handle.descriptor)
 
     def begin(self, session: int) -> None:
-        """The command leads that session."""
+        """Report the session that the command leads."""
         if self._supervised is not None:
             self._supervised.begin(session)
 
     async def finish(self) -> None:
-        """Wait for the answers to what the run wrote where it is asked for."""
+        """Wait for the answers about the run's writes to places that later run."""
         if self._supervised is not None:
             await self._supervised.finish()
 
     def close(self) -> None:
-        """End the run: no question is put for it any more, and its list of refusals is complete."""
+        """End the run: it asks no more questions, and its list of refusals is complete."""
         if self.ready is not None:
             self.ready.close()
         release, self._release = self._release, None
@@ -111,7 +110,7 @@ class ConfinedRun:
 
 
 class PreparedRun:
-    """At most one run that was made ready ahead, in case the next one is to be held alike."""
+    """At most one run that was prepared in advance, in case the next one has the same terms."""
 
     def __init__(self) -> None:
         self._ready: tuple[object, ConfinedRun] | None = None
@@ -122,12 +121,12 @@ class PreparedRun:
         return self._ready is not None
 
     def keep(self, terms: object, confined_run: ConfinedRun) -> None:
-        """Let a run wait for its command, inside the sandbox."""
+        """Keep a run that waits for its command, inside the sandbox."""
         confined_run.ready = HeldStart(confined_run.handle.descriptor)
         self._ready = (terms, confined_run)
 
     def take(self, terms: object, rules: Rules) -> ConfinedRun | None:
-        """The waiting run where its terms and rules are these; any other is given up."""
+        """The waiting run if its terms and rules are these; any other is closed."""
         ready, self._ready = self._ready, None
         if ready is None:
             return None
@@ -162,14 +161,14 @@ _RENAMES = re.compile(r"\b(?:move|rename)\b")
 
 
 def refusals(confined_run: ConfinedRun, output: str, code: int | None) -> tuple[OutsideAccess, ...]:
-    """Each refused access once. What is only read from output has no process, and may be wrong."""
+    """Each refused access once. One that was only read from output has no process, and may be wrong."""
     if confined_run.supervised or not code:
         return tuple(confined_run.handle.refused)
     return printed_refusals(output)
 
 
 def printed_refusals(output: str) -> tuple[OutsideAccess, ...]:
-    """The accesses that messages such as ``sh: /etc/x: Permission denied`` speak of."""
+    """The accesses that messages such as ``sh: /etc/x: Permission denied`` mention."""
     refusals: dict[OutsideAccess, None] = {}
     for match in _PRINTED.finditer(output):
         line = match["before"] or ""

@@ -1,4 +1,4 @@
-"""What holds commands: folders they may write to, a private temporary folder, and who is asked."""
+"""The confinement of commands: writable folders, a private temporary folder, and who is asked."""
 
 import functools
 import json
@@ -116,7 +116,7 @@ class Sandbox:
         self._close = weakref.finalize(self, self._closing.close)
 
     def _trust(self, able: Ability, confinement: Confinement) -> None:
-        """Hold commands by that from now on."""
+        """Confine commands with these abilities from now on."""
         self._ability, self._confinement = able, confinement
         self._proven = able in _PROVEN or confinement.kind == "none"
         self._rulesets = Rulesets(able.landlock)
@@ -129,12 +129,12 @@ class Sandbox:
 
     @property
     def expected(self) -> Confinement:
-        """What will hold them as far as is known; nothing is run to find out."""
+        """The confinement as far as it is known; no trial run is made."""
         return self._confinement
 
     @property
     def confinement(self) -> Confinement:
-        """What confined commands are held by. The first look runs one, and takes some milliseconds."""
+        """The confinement of commands. The first call makes a trial run, which takes some milliseconds."""
         with self._proving:
             while not self._proven:
                 self._prove()
@@ -146,7 +146,7 @@ class Sandbox:
         return self.confinement.kind != "none" and self._supervision is not None
 
     def _prove(self) -> None:
-        """Run one command, and fall back to what is weaker where that does not work."""
+        """Make a trial run, and use a weaker confinement if it fails."""
         self._proven = True
         why = fault(lambda folders: self._hold(Wanted(folders)))
         if not why:
@@ -169,19 +169,19 @@ class Sandbox:
         return self._scratch
 
     def warm(self) -> None:
-        """Start ahead of the first command what it would have to wait for. Never raises."""
+        """Start in advance what the first command would have to wait for. Never raises."""
         if self._supervision is not None:
             self._supervision.warm()
         with suppress(ConfigurationError):  # the first command says so
             self.confinement  # noqa: B018
 
     def settle(self) -> None:
-        """Take in what the supervisor said by now, as the event loop otherwise does."""
+        """Process the supervisor's messages of until now, as the event loop otherwise does."""
         if self._supervision is not None:
             self._supervision.receive()
 
     def hold(self, terms: Wanted) -> ConfinedRun | None:
-        """Make ready for one run; None where the kernel can enforce nothing.
+        """Prepare one run; None where the kernel can enforce nothing.
 
         Raises ``ToolError`` when the kernel refuses.
         """
@@ -201,10 +201,10 @@ class Sandbox:
                 return self._take(terms, rules) or self._enter(terms, rules)
 
     def prepare(self, terms: Wanted, like: ConfinedRun) -> None:
-        """Make the next run ready while one that is held alike runs. Never raises.
+        """Prepare the next run in advance, while one with the same terms runs. Never raises.
 
-        Entering takes a third of a millisecond, which the next command then need not wait for. It is
-        used only if all is as it was when ``like`` began: the same folders, secrets and network.
+        This saves the next command a third of a millisecond. The prepared run is used only if folders,
+        secrets and network are as they were when ``like`` began.
         """
         if self._confinement.kind != "live" or self._prepared.waiting or not self._close.alive:
             return
@@ -214,7 +214,7 @@ class Sandbox:
             self._prepared.keep(self._terms(terms), self._enter(alike, rules or self._rules(alike)))
 
     def _terms(self, terms: Wanted) -> object:
-        """What two runs must have in common for one way in to fit both."""
+        """The terms that two runs must share so that a prepared run fits both."""
         asks = terms.ask is not None
         return replace(terms, ask=None), asks, self.network(terms.network), self._hosts
 
@@ -228,10 +228,10 @@ class Sandbox:
     def apart(
         self, terms: Wanted, scratch: str
     ) -> "tuple[int, tuple[Supervision, socket.socket] | None] | None":
-        """A way in for a session that outlives this program, with a supervisor that others run.
+        """The entry of a session that outlives this program, with a supervisor in another process.
 
-        Gives the way, and the supervision with the end that its supervisor serves, where runs are
-        supervised; None where the kernel can enforce nothing. ``scratch`` is its temporary folder.
+        Returns the descriptor, and the supervision with the supervisor's end where runs are supervised;
+        None where the kernel can enforce nothing. ``scratch`` is the session's temporary folder.
         """
         if self._confinement.kind == "none":
             return None
@@ -245,7 +245,7 @@ class Sandbox:
         return None if entry is None else (entry, supervised)
 
     def _rules(self, terms: Wanted, scratch: str | None = None) -> Rules:
-        """What a run that begins now is held to, as the files are."""
+        """The rules of a run that begins now, made from the present files."""
         bounds = self._rulesets.masking(self._bounds(terms, scratch))
         return Rules(bounds, self._rulesets.of(bounds))
 
@@ -275,31 +275,31 @@ class Sandbox:
         )
 
     def limit(self, limits: CommandLimits) -> None:
-        """From now on commands may use up that much."""
+        """Set the resource limits of commands from now on."""
         self.tracking.limits = limits
 
     def hold_network(self, network: Network, hosts: HostTerms) -> None:
-        """From now on no run has more than ``network``, and where that is a list, it is ``hosts``.
+        """Limit the network of all later runs to ``network``; for a list that is ``hosts``.
 
-        Where nobody watches, a list is as good as off.
+        Where no supervisor watches, a list has the effect of off.
         """
         self._network, self._hosts = network, hosts
 
     def redirect(self, variables: Mapping[str, str]) -> None:
-        """Have programs fill folders of the private temporary one: the variable of each, and its name."""
+        """Point ``variables`` at folders of these names in the private temporary folder."""
         self._redirected = variables
 
     def pass_variables(self, patterns: Sequence[str], tell: Callable[[str], None] = nobody) -> None:
-        """Pass variables of these patterns to commands though they look like secrets."""
+        """Pass variables of these patterns to commands even if they look like secrets."""
         self.passed = PassedVariables(tuple(patterns), PROVIDER_KEYS)
         self.misses = Misses(tell)
 
     def open_reads(self, reads: Callable[[], ReadTerms]) -> None:
-        """Ask ``reads``, when a run begins, what it may read without a question."""
+        """Call ``reads`` when a run begins: it returns the paths to read without a question."""
         self.reads = reads
 
     def variables(self, network: Network, scratch: str | None) -> Mapping[str, str]:
-        """What a run or terminal with that temporary folder has to start with; nothing without one."""
+        """The variables for a run or terminal with that temporary folder; none without one."""
         if scratch is None:
             return {}
         variables = {name: f"{scratch}/{folder}" for name, folder in self._redirected.items()}
@@ -336,15 +336,15 @@ class Sandbox:
         )
 
     def prefix(self, writable: Sequence[str], network: Network = "on") -> tuple[str, ...]:
-        """The words before a terminal's own command line that hold it; none where ``ruleset`` does."""
+        """The words before a terminal's own command line; none where ``ruleset`` confines it."""
         if self._confinement.kind != "seatbelt":
             return ()
         return self._wrap(Wanted(tuple(writable), network=network), None).prefix
 
     def ruleset(self, terms: Wanted) -> int | None:
-        """``hold`` for what is never told its end, such as a terminal: the way in alone.
+        """The entry descriptor of ``hold`` for a run whose end is not reported, such as a terminal.
 
-        Also in strict mode: terminals are held by Landlock and the supervisor.
+        Also in strict mode: Landlock and the supervisor confine terminals.
         """
         if self._confinement.kind in ("none", "seatbelt"):
             return None
@@ -385,7 +385,7 @@ async def _unattended(access: OutsideAccess) -> bool:
 
 
 def _nothing() -> None:
-    """There is nothing to release."""
+    """Do nothing: there is nothing to release."""
 
 
 def _plain(ruleset: int, code: bytes) -> ConfinedRun:

@@ -1,4 +1,4 @@
-"""The colours that programs put in the place of the terminal's own (OSC 4, 5, 10 to 19, DECSCNM)."""
+"""Colours that programs set in place of the terminal's own (OSC 4, 5, 10 to 19, DECSCNM)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ _NAMES = ("FOREGROUND", "BACKGROUND", "CURSOR")
 
 
 class Colours:
-    """What one terminal's programs changed. ``foreground`` and ``background`` are of plain text."""
+    """The colours that one terminal's programs changed. ``foreground``, ``background``: of plain text."""
 
     def __init__(self, terminal: Any) -> None:
         self.foreground: Rgb | None = None
@@ -30,7 +30,7 @@ class Colours:
         self._known: tuple[object, ...] = ()
 
     def changed(self) -> bool:
-        """Take over what the terminal says now; whether it is drawn in another way."""
+        """Read the terminal's present colours; whether anything has to be drawn differently."""
         # Not from the render state, which keeps a colour of plain text that is no more.
         self._get("PALETTE", self._numbered)
         foreground, background, cursor = present = [self._colour(name) for name in _NAMES]
@@ -50,7 +50,7 @@ class Colours:
         return before != (self.foreground, self.background, self.cursor, self._palette)
 
     def drawn(self, colour: Colour, plain: Rgb | None) -> Colour:
-        """The colour that stands for another one now; ``plain`` for that of plain text."""
+        """The present colour for a cell's colour; ``plain`` for the colour of plain text."""
         if colour is None:
             return plain
         return self._palette.get(colour, colour) if isinstance(colour, int) else colour

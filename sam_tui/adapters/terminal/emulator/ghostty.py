@@ -1,7 +1,7 @@
-"""The terminal emulation library, libghostty-vt: the one place that imports ``pyghostty``.
+"""The terminal emulation library, libghostty-vt: the only module that imports ``pyghostty``.
 
-Whoever needs this module imports it when a screen is first looked at. The binding is made of C
-declarations and has no types: everything here is ``Any``.
+It is imported when a screen is first needed. The binding consists of C declarations and has no types:
+everything here is ``Any``.
 """
 
 import importlib.util
@@ -80,7 +80,7 @@ def set_option(terminal: Any, option: str, value: Any) -> None:
 def set_mode(
     terminal: Any, mode: int, on: bool, *, option: str = "MODE", ansi: bool = False
 ) -> None:
-    """Set a DEC private mode, or one of ANSI, without what else a program's own wish for it would do."""
+    """Set a DEC private or ANSI mode, without the side effects of a program's own sequence for it."""
     packed = (
         mode | ansi << 15
     )  # the library's own packing, which its header alone has as a function
@@ -169,7 +169,7 @@ def track(terminal: Any, column: int, row: int, owner: object) -> Any:
 
 
 def tracked(handle: Any) -> tuple[int, int] | None:
-    """Where a followed cell is now: column, row from the oldest kept; None once it is gone."""
+    """The column and row (from the oldest stored) of a followed cell; None once it is gone."""
     point = ffi.new("GhosttyPointCoordinate*")
     if not lib.ghostty_tracked_grid_ref_has_value(handle):
         return None
@@ -228,7 +228,7 @@ def protects(terminal: Any) -> bool:
 
 
 def settings(terminal: Any) -> str:
-    """What sets a terminal as the program left this one: modes, margins, pen, character sets."""
+    """The sequences that set up a terminal like this one: modes, margins, pen, character sets."""
     parts = ("modes", "scrolling_region"), ("style", "hyperlink", "protection", "charsets")
     return "".join(_SEQUENCE.findall(_set_up(terminal, *parts)))
 

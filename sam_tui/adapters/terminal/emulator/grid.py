@@ -114,7 +114,7 @@ class Grid:
         self._size = ffi.new("size_t*")
 
     def update(self) -> None:
-        """Take over what changed in the terminal since the last update."""
+        """Take over the terminal's changes since the last update."""
         check(lib.ghostty_render_state_update(self._state[0], self._terminal._t[0]), "update")
         if self._colours.changed():
             self._styles.clear()
@@ -249,7 +249,7 @@ class Grid:
         return runs
 
     def _character(self, row: Any, x: int, cell: int) -> str:
-        """What a cell shows: a blank where it is nothing but a colour."""
+        """The text of a cell; a blank if it has only a colour."""
         if cell & _BACKGROUND_ONLY:
             return " "
         if cell & 1:
@@ -258,7 +258,7 @@ class Grid:
         return chr(cell >> 2 & 0x1FFFFF or 32)
 
     def _linked(self, row: Any, packed: list[int], y: int) -> list[CellRun]:
-        """The runs of a row, cut where links begin and end, and told where they lead."""
+        """The runs of a row, cut where links begin and end, each with its link's address."""
         at = self._link_at
         links = [self._link(x, y) if cell >> at & 1 else "" for x, cell in enumerate(packed)]
         runs: list[CellRun] = []
@@ -271,7 +271,7 @@ class Grid:
         return runs
 
     def _link(self, x: int, y: int) -> str:
-        """Where a cell leads; nothing for an address that is too long or no plain text."""
+        """The address of a cell's link; empty if it is too long or no plain text."""
         ref = ref_at(self._terminal, x, y, "viewport")
         get = lib.ghostty_grid_ref_hyperlink_uri
         if get(ref, self._address, _ADDRESS, self._size):
@@ -295,7 +295,7 @@ class Grid:
 
     def _style_of(self, x: int) -> Style:
         cells = self._cells[0]
-        # Hundreds of times a frame: what would be looked up every time is held ready.
+        # Hundreds of times a frame: prepared here, so that no call looks it up again.
         if _select_cell(cells, x) or _get_cell(cells, _STYLE, self._style):
             raise GhosttyError("style")
         raw = self._raw_style.tobytes()
@@ -321,7 +321,7 @@ class Grid:
         return cached
 
     def _filled(self, cell: int) -> Style:
-        """The style of a cell that is nothing but a background colour."""
+        """The style of a cell that has only a background colour."""
         value, of = cell >> 2 & 0xFFFFFF, self._colours
         if cell & 3 == _BACKGROUND_ONLY:
             return of.foreground, of.drawn(value & 0xFF, None), _NO_NAMES, None

@@ -1,6 +1,6 @@
-"""What a terminal's host must do and the library leaves: clipboard, bell, sizes, colours, holding.
+"""Duties of a terminal's host that the library leaves: clipboard, bell, sizes, colours, synchronization.
 
-What the library asks its host is answered here; what it ignores in the output is ``sequences``.
+This module answers what the library asks its host; ``sequences`` handles output that it ignores.
 """
 
 import time
@@ -58,7 +58,7 @@ class EmulatorHost:
         for name, function in self._callbacks.items():
             self._set(name, function)
         self._set("TERMINFO_NAME", string(b"xterm-256color"))
-        # Neither pictures nor glyphs are drawn, so programs that ask must not be told so.
+        # Neither pictures nor glyphs are drawn, so programs must not learn that they are supported.
         self._set("KITTY_IMAGE_STORAGE_LIMIT", ffi.new("uint64_t*", 0))
         self._set("GLYPH_PROTOCOL", ffi.new("bool*", False))
         for option in ("MODE_DEFAULT", "MODE"):
@@ -79,7 +79,7 @@ class EmulatorHost:
 
     @property
     def size(self) -> Any:
-        """The size that programs are told."""
+        """The size that is reported to programs."""
         return self._size
 
     def feed(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What keys, mouse, focus and pastes are to a terminal program, in the modes it chose."""
+"""Encodes keys, mouse, focus and pastes for a terminal program, in the modes that it chose."""
 
 from dataclasses import replace
 from typing import Any
@@ -66,9 +66,9 @@ class InputEncoder:
     def key(self, press: KeyPress) -> bytes:
         """The bytes for a key; none for an unknown one.
 
-        What has two meanings goes in as it came. An escape and a key are Alt or the Escape key and
-        another, which would be lost in a form for Alt that this program asked for; and ``\\b`` is
-        Ctrl+H or a terminal's Backspace.
+        An ambiguous key is passed on as it came: an escape before a key is Alt, or the Escape key and then
+        another one, which the program's own form for Alt would lose; ``\\b`` is Ctrl+H or a terminal's
+        Backspace.
         """
         came = press.character or ""
         if came == "\b" or (len(came) == 2 and came.startswith("\x1b")):
@@ -111,7 +111,7 @@ class InputEncoder:
         """
         if self.mouse_mode == "none":
             return self._wheel_keys(mouse_event)
-        # Moving within a cell is no news to a program.
+        # A program gets no report of a move within a cell.
         last, self._moved = self._moved, mouse_event if mouse_event.action == "motion" else None
         if last == mouse_event:
             return b""

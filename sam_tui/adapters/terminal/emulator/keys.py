@@ -1,4 +1,4 @@
-"""Turns Textual's key names into what a key encoder wants to know of a key."""
+"""Converts Textual's key names to what a key encoder needs."""
 
 import unicodedata
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""The blank of the DEC Special Graphics set, for which the emulation library shows an underscore.
+"""The blank of the DEC Special Graphics set, which the emulation library draws as an underscore.
 
-Which set is in use is followed from the first moment that one of the four is this one, until none is.
+The set in use is tracked from the first moment at which one of the four is this one, until none is.
 """
 
 import re
@@ -35,23 +35,23 @@ class LineDrawing:
 
     @property
     def active(self) -> bool:
-        """Whether output has to be looked at."""
+        """Whether output has to be searched."""
         return any(self._now[0]) or any(self._saved[0])
 
     @property
     def designations(self) -> bytes:
-        """What makes the library use the present sets, after it was made to use none of these."""
+        """The sequence that makes the library use the present sets again."""
         sets = zip(_SETS, self._now[0], strict=True)
         shift = next(keys for keys, number in _SHIFTS.items() if number == self._now[1])
         return b"".join(b"\x1b%c0" % designator for designator, draws in sets if draws) + shift
 
     def unfinished(self, data: bytes) -> int:
-        """Where at the end a sequence begins whose rest is to come."""
+        """The index of an incomplete sequence at the end."""
         cut = _UNFINISHED.search(data, max(0, len(data) - _LONGEST_UNFINISHED))
         return len(data) if cut is None else cut.start()
 
     def blanked(self, data: bytes) -> bytes:
-        """Output with blanks in the place of the underscores that draw lines."""
+        """The output with blanks in place of underscores of the line-drawing set."""
         return _TOKEN.sub(lambda token: self._pass(token[0]), data)
 
     def _pass(self, token: bytes) -> bytes:

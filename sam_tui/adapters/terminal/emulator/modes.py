@@ -1,4 +1,4 @@
-"""Modes that the emulation library does not have, or that change more than themselves."""
+"""Modes that the emulation library lacks, or that have further effects."""
 
 import re
 from typing import Any
@@ -30,7 +30,7 @@ class PrivateModes:
         self._on = {_WIDE_ALLOWED: False, _WIDE_CLEARS_NOT: False, _ALTERNATES_ALLOWED: True}
 
     def changes_more(self, body: bytes) -> bool:
-        """Whether a switch has a mode that the library does not do whole."""
+        """Whether a switch has a mode that the library does not handle completely."""
         return body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_numbers(body))
 
     def switch(self, body: bytes) -> None:
@@ -49,7 +49,7 @@ class PrivateModes:
                 self._terminal.feed(b"\x1b[?" + mode + last)
 
     def state(self, body: bytes) -> int | None:
-        """What DECRQM says of a mode that is held here or cannot be changed; None for the library's."""
+        """DECRQM's answer for a mode that is stored here or cannot be changed; None for the library's."""
         match = _QUESTION.fullmatch(body)
         if match is None:
             return None

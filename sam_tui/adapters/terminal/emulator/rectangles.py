@@ -1,7 +1,7 @@
-"""Operations on rectangles and columns (VT420: DECFRA, DECERA, DECSERA, DECCRA, DECIC, DECDC; SL, SR),
-which the library has not.
+"""Operations on rectangles and columns that the library lacks (VT420: DECFRA, DECERA, DECSERA, DECCRA,
+DECIC, DECDC; SL, SR).
 
-They are made of what it has: moving, printing and erasing, with modes put aside meanwhile. The checksum of
+They use what it has: moving, printing and erasing, with other modes switched off meanwhile. The checksum of
 a rectangle (DECRQCRA) is left out: it would tell any program what others have left on the screen.
 """
 
@@ -44,8 +44,8 @@ class Area:
 class Rectangles:
     """The rectangle operations of one terminal.
 
-    ``ask`` gives what the library says of a setting (DECRQSS), ``sets`` what brings the character sets
-    back after G0 was made ASCII.
+    ``ask`` returns the library's value of a setting (DECRQSS), ``sets`` the sequence that restores the
+    character sets after G0 was set to ASCII.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Rectangles:
         self._left = MOST_CELLS
 
     def renew(self) -> None:
-        """Another piece of output comes."""
+        """Restore the limit of cells for another piece of output."""
         self._left = MOST_CELLS
 
     def act(self, body: bytes) -> None:
-        """Do what a sequence says, given without its ESC: numbers, ``$`` and a letter."""
+        """Carry out a sequence, given without its ESC: numbers, ``$`` and a letter."""
         numbers = [int(part or 0) for part in body[1:-2].split(b";")]
         _OPERATIONS[body[-1:]](self, numbers)
 
@@ -107,7 +107,7 @@ class Rectangles:
         if left > last or top > area.bottom:
             return
         bottom = min(rectangle.bottom, rectangle.top + area.bottom - top)
-        # All is read before anything is written: the two may lie over each other.
+        # Read everything before writing, because source and target may overlap.
         parts = [
             (
                 first,
@@ -133,7 +133,7 @@ class Rectangles:
             self._terminal.feed(b"\x1b[" + pen + sets)
 
     def shift(self, body: bytes) -> None:
-        """DECIC, DECDC, SL, SR, DECBI, DECFI: put in or take out columns of the region, or go by one."""
+        """DECIC, DECDC, SL, SR, DECBI, DECFI: insert or delete columns of the region, or move by one."""
         column, row = self._terminal.cursor
         columns = self._terminal.size[0]
         top, bottom = _numbers(self._ask(b"r"))
@@ -168,7 +168,7 @@ class Rectangles:
         return [(first, last) for first, last in parts if first <= last]
 
     def _area(self) -> tuple[Area, tuple[int, int]]:
-        """What may be touched, and the column and row that count as the first."""
+        """The area that may be changed, and the column and row that count as the first."""
         columns, rows = self._terminal.size
         if not self._terminal.mode(_ORIGIN):
             return Area(0, 0, columns - 1, rows - 1), (0, 0)
@@ -177,7 +177,7 @@ class Rectangles:
         return Area(left - 1, top - 1, right - 1, bottom - 1), (left - 1, top - 1)
 
     def _rectangle(self, edges: list[int]) -> Area | None:
-        """The cells meant, where there are any and not too many in this piece of output."""
+        """The cells of a rectangle; None if it has none, or too many for this piece of output."""
         area, (across, down) = self._area()
         first_row, first_column, last_row, last_column = [*edges, 0, 0, 0, 0][:4]
         top, left = max(first_row, 1) - 1 + down, max(first_column, 1) - 1 + across
@@ -190,7 +190,7 @@ class Rectangles:
 
     @contextmanager
     def _steady(self) -> Generator[None]:
-        """Without wrapping, inserting or an origin, and with the cursor back where it was."""
+        """Switch off wrapping, insert and origin mode, and restore them and the cursor afterwards."""
         column, row = self._terminal.cursor
         before = [(mode, ansi) for mode, ansi in _PUT_ASIDE if self._terminal.mode(mode, ansi=ansi)]
         for mode, ansi in before:

@@ -1,9 +1,9 @@
-"""Where in a program's output the sequences stand that the emulation library leaves out.
+"""Finds the sequences in a program's output that the emulation library ignores.
 
 Two steps: a search for beginnings that only few sequences have, and one match of the whole at each of them.
-At each escape character the search looks first for what programs send by the thousand and the library does
-whole (colours, moves of the cursor, erasing, modes such as 25 and 2026): some 30 ns each, half of what
-it costs to rule out every beginning.
+At each escape character the search first tries what programs send most and the library handles completely
+(colours, cursor moves, erasing, modes such as 25 and 2026): some 30 ns each, half of what it costs to rule
+out every beginning.
 """
 
 import re
@@ -37,7 +37,7 @@ _LONGEST_UNFINISHED = 208
 
 
 def unfinished(data: bytes) -> int:
-    """Where at the end of the output a sequence begins whose rest is to come; its end if none."""
+    """The index of an incomplete sequence at the end of the output; its length if there is none."""
     cut = _UNFINISHED.search(data, max(0, len(data) - _LONGEST_UNFINISHED))
     return len(data) if cut is None else cut.start()
 

@@ -91,7 +91,7 @@ class EmulatedScreen:
 
     @property
     def drawing(self) -> bool:
-        """Whether the program is in the midst of drawing (mode 2026): nothing is dirty so long."""
+        """Whether the program is in the middle of a frame (mode 2026); no row is dirty during one."""
         return self._host.drawing
 
     def feed(self, data: bytes) -> None:
@@ -140,11 +140,11 @@ class EmulatedScreen:
     # ---- towards the program
 
     def on_clipboard(self, on_request: Callable[[ClipboardRequest], None] | None) -> None:
-        """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
+        """Call ``on_request`` for clipboard requests of programs; without it they have no effect."""
         self._on_clipboard = on_request
 
     def on_bell(self, listener: Callable[[], None] | None) -> None:
-        """Hear the bell."""
+        """Call ``listener`` on the bell."""
         self._on_bell = listener
 
     def answer_clipboard(self, text: str) -> None:
@@ -163,13 +163,13 @@ class EmulatedScreen:
     ) -> None:
         """Set the colours for answers to programs (0 to 255 each).
 
-        Whether it is light or dark is told at once to one that wants to hear of it.
+        A program that subscribed learns at once whether they are light or dark.
         """
         self._host.use_colours(foreground, background, dark=dark, palette=palette)
         self._reply()
 
     def _deliver(self) -> None:
-        """Pass on what came up while output acted on the screen."""
+        """Pass on the events that occurred while output was processed."""
         self._reply()
         requests, self._host.requests = self._host.requests, []
         for request in requests:

@@ -22,7 +22,7 @@ _LONGEST_NEEDLE = 256
 
 
 class FollowedCell:
-    """The ``Pin`` port: a cell that is followed through scrolling, resizing and what is let go."""
+    """The ``Pin`` port: follows a cell through scrolling, resizing and the removal of old rows."""
 
     def __init__(self, terminal: Any, column: int, row: int) -> None:
         self._terminal = terminal  # must outlive the handle
@@ -30,12 +30,12 @@ class FollowedCell:
 
     @property
     def position(self) -> tuple[int, int] | None:
-        """(column, row) with 0 the oldest row kept; None once it is let go or out of sight."""
+        """(column, row) with 0 the oldest stored row; None once it is removed or out of sight."""
         return tracked(self._handle)
 
 
 class Scrollback:
-    """All rows of one terminal that are kept; row 0 is the oldest, a place is (column, row)."""
+    """All stored rows of one terminal; row 0 is the oldest, a position is (column, row)."""
 
     def __init__(self, terminal: Any) -> None:
         self._terminal = terminal
@@ -137,4 +137,4 @@ class Scrollback:
 
 
 class _Owner:
-    """What a search lives as long as."""
+    """The object whose lifetime bounds a search."""

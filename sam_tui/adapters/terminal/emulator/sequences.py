@@ -1,8 +1,7 @@
-"""Sequences that the emulation library leaves out, acted on where they stand in the output.
+"""Handles sequences that the emulation library ignores, at their places in the output.
 
-Soft reset, tab stops that outlive a new size, titles put aside, reports and settings that terminals
-of this kind answer, modes that change more than themselves, the cursor's left margin, and the wish to
-read the clipboard.
+Soft reset, tab stops that survive a new size, saved titles, reports and settings that terminals of this
+kind answer, modes with further effects, the cursor's left margin, and requests for the clipboard.
 """
 
 import re
@@ -56,9 +55,9 @@ Act = Callable[[bytes], None]
 
 
 class Sequences:
-    """Passes one terminal's output on, and does what the library would not.
+    """Passes one terminal's output to the library, and carries out what the library would not.
 
-    What it says goes to ``answers``. ``size`` is that of the terminal, in cells and pixels.
+    Its replies go to ``answers``. ``size`` is the terminal's, in cells and pixels.
     """
 
     def __init__(self, terminal: Any, answers: list[bytes], size: Any) -> None:
@@ -80,7 +79,7 @@ class Sequences:
         self.rectangles = Rectangles(terminal, self._setting, self._drawn_sets)
 
     def feed(self, data: bytes) -> None:
-        """Let output act on the terminal. The start of a sequence that is ours waits for its rest."""
+        """Process output. The incomplete beginning of a sequence of ours waits for its rest."""
         if self._rest:
             data, self._rest = self._rest + data, b""
         if b"\x7f" in data:
@@ -116,7 +115,7 @@ class Sequences:
         self._terminal.feed(data[done:] if done else data)
 
     def refit(self) -> None:
-        """The terminal has another width, at which the library sets its tab stops anew."""
+        """Restore the tab stops after a change of width, at which the library resets them."""
         if not (self._stops or self._no_stops):
             return
         column, _ = self._terminal.cursor
@@ -144,7 +143,7 @@ class Sequences:
         return None if handler is None else lambda body: handler(self, body)
 
     def count_once(self, body: bytes) -> None:
-        """A count of 0 is 1; the library does nothing."""
+        """Treat a count of 0 as 1, where the library does nothing."""
         self._terminal.feed(b"\x1b[" + body[2:])
 
     def _say(self, answer: bytes) -> None:
@@ -170,7 +169,7 @@ class Sequences:
         self._say(b"[?" + self._answers.pop().removeprefix(b"\x1b["))
 
     def _own_setting(self, name: bytes) -> bytes:
-        """DECRQSS: what the library does not know of, or says is wrong; nothing of others."""
+        """DECRQSS: the value of a setting that the library lacks or reports wrongly; empty for others."""
         size = self._size
         settings = {
             b'"p': self._level + b'"p',
@@ -186,7 +185,7 @@ class Sequences:
         return settings.get(name, b"")
 
     def tell_setting(self, body: bytes) -> None:
-        """DECRQSS. Nothing of a question that is none of ours comes back."""
+        """DECRQSS. The answer never repeats any part of an unknown question."""
         setting = self._setting(body[3:-2])
         self._say((b"P1$r" + setting if setting else b"P0$r") + b"\x1b\\")
 
@@ -204,7 +203,7 @@ class Sequences:
         return setting[:-1] + b";" + colour + b"m" if colour else setting
 
     def _mode_state(self, body: bytes) -> int | None:
-        """What DECRQM says where the library does not; 0 is nothing: a VT100 knows no such question."""
+        """DECRQM's answer where the library has none; 0 sends none: a VT100 does not know the question."""
         return self._modes.state(body) if self._level == _LEVEL else 0
 
     def _say_mode(self, body: bytes) -> None:
@@ -216,7 +215,7 @@ class Sequences:
         self._say(b"P" + (body[4:-1].partition(b";")[2] or b"0") + b"!~0000\x1b\\")
 
     def set_level(self, body: bytes) -> None:
-        """DECSCL, which resets as DECSTR does; a level above a VT220's is none."""
+        """DECSCL, which resets like DECSTR; a level above a VT220's has no effect."""
         if (level := body[1:-2].partition(b";")[0]) in (b"61", b"62"):
             self.reset_softly(body)
             self._level = level if level == b"61" else _LEVEL
@@ -234,7 +233,7 @@ class Sequences:
         return self._drawing.designations if self._drawing.active else b""
 
     def tell_capabilities(self, body: bytes) -> None:
-        """XTGETTCAP: the library says nothing of what it does not know, and a program would wait."""
+        """XTGETTCAP: answer for unknown names, too: the library would not, and the program would wait."""
         for name in body[3:-2].split(b";"):
             before = len(self._answers)
             self._terminal.feed(b"\x1bP+q" + name + b"\x1b\\")
@@ -253,7 +252,7 @@ class Sequences:
         self._extent = b"2" if body == b"[2*x" else b"1"
 
     def keep_title(self, body: bytes) -> None:
-        """XTWINOPS: put the window's title aside, or take the last one back."""
+        """XTWINOPS: save the window's title, or restore the last one."""
         if body.startswith(b"[22"):
             title = copied(self._terminal.get("title", "GhosttyString"))
             self._titles = [*self._titles[1 - _TITLES :], title]

@@ -33,8 +33,8 @@ _CREDENTIALS = struct.Struct("=iII")
 
 @dataclass(frozen=True, slots=True)
 class SessionOrigin:
-    """What a session was opened as. ``nonce`` is the secret of its marks, ``snippet`` the folder with what
-    its shell reads at its start; ``began`` in epoch seconds."""
+    """How a session was opened. ``nonce`` is the secret of its marks, ``snippet`` the folder of its shell's
+    start files; ``began`` in epoch seconds."""
 
     id: str
     conversation: str | None
@@ -48,11 +48,11 @@ class SessionOrigin:
     snippet: str = ""
 
     def serves(self, spec: SessionSpec) -> bool:
-        """Whether it is no less confined than a spec asks for."""
+        """Whether the session is confined if a spec asks for that."""
         return self.confined or not spec.confined
 
     def looser(self, spec: SessionSpec, network: str) -> bool:
-        """Whether it may do more than a spec would allow now, and ``network``, in words."""
+        """Whether the session may do more than a spec, and ``network`` (in words), would allow now."""
         if not self.confined:
             return False
         more = not set(self.writable) <= set(spec.writable)
@@ -85,12 +85,12 @@ class HeldProcess:
         self._control = control
 
     def on_output(self, data: bytes) -> None:
-        """Keep it for whoever attaches next."""
+        """Store the output for the program that attaches next."""
         self.ring.add(data)
 
     def hold(self, hold: Hold) -> None:
-        """Tell the holder who types from now on: what the person prints it must not keep either."""
-        # It reads at once, or never; without a limit this program would wait with it.
+        """Tell the holder who types: while the person does, it must not store the output either."""
+        # The holder reads at once or never; without a limit this program would wait forever.
         self._control.settimeout(_LAST_WORD)
         with suppress(OSError):
             self._control.send(json.dumps({"hold": asdict(hold)}).encode())
@@ -115,7 +115,7 @@ class HeldProcess:
         return code
 
     def leave(self) -> None:
-        """Let go of it; the holder goes on while its shell does."""
+        """Detach; the holder goes on as long as its shell does."""
         self._control.close()
         if self.supervision is not None:
             self.supervision.close()
@@ -213,7 +213,7 @@ class Holders:
         return sorted(terminals, key=lambda terminal: terminal.origin.began)
 
     async def attach(self, terminal: KeptSession) -> HeldProcess:
-        """Take it over. Raises ``ToolError`` when another program has it, or it is gone."""
+        """Attach to a session. Raises ``ToolError`` if another program has it, or it is gone."""
         try:
             reply, handed, control = await _say(terminal.folder, "attach")
         except (OSError, ValueError, TimeoutError) as error:

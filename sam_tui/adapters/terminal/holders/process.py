@@ -1,10 +1,9 @@
 """The small process that keeps one agent session when the program crashes or is started again.
 
-It starts the shell, keeps its terminal, and answers on a socket that only its owner reaches. While a
-program is attached that reads the terminal itself; else the holder does, into a ring, unless the
-person held the session last: what is printed then is theirs, and kept nowhere. The supervisor of the
-session's sandbox runs here on a thread; while nobody is attached its questions are denied.
-Run with the standard library alone: what it imports is its price.
+It starts the shell, holds its terminal, and answers on a socket that only its owner can reach. While a
+program is attached, that reads the terminal; else the holder stores the output in a ring. If the person
+typed last, their output is stored nowhere. The supervisor of the session's sandbox runs here on a thread;
+while no program is attached, its questions are denied. Imports only what it needs, to start quickly.
 """
 
 import fcntl
@@ -87,7 +86,7 @@ class Holder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _end_detached(self) -> None:
-        """End the processes that left the session of the shell."""
+        """End processes that left the shell's session, and the supervisor."""
         if self._subreaper is not None:
             self._subreaper.end(grace=GRACE)
         if self._group is not None:
@@ -116,7 +115,7 @@ class Holder:
         return self._end not in ready or self._ended()
 
     def _ready(self) -> set[int]:
-        """The descriptors that are to be read; none once nobody was attached for too long."""
+        """The descriptors that have something to read; none if no program was attached for too long."""
         sources: list[Any] = [self._listener, self._subreaper]
         limit: float | None = None
         if self._attached is not None:
@@ -256,9 +255,9 @@ def _hear(connection: socket.socket, most: int) -> tuple[dict[str, Any], list[in
 
 
 def _ours(client: socket.socket) -> bool:
-    """Whether the other end is of the same owner, and no more confined than this process is.
+    """Whether the other end has the same owner, and is confined no more than this process.
 
-    A confined program must not reach a terminal of another session, or of its own from outside.
+    A confined program must not reach the terminal of another session, nor its own from outside.
     """
     credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, owner, _ = _CREDENTIALS.unpack(credentials)
@@ -266,7 +265,7 @@ def _ours(client: socket.socket) -> bool:
 
 
 def _bonds(pid: int) -> list[bytes]:
-    """What the kernel holds a process to, as its status tells. Raises OSError when it is gone."""
+    """The kernel's restrictions on a process, from its status file. Raises OSError if it has ended."""
     with open(f"/proc/{pid}/status", "rb") as status:
         return [line for line in status if line.startswith((b"NoNewPrivs:", b"Seccomp"))]
 
@@ -332,7 +331,7 @@ def _become(message: dict[str, Any], slave: int, entry: int | None) -> None:
 
 
 def main() -> None:
-    """Be the holder behind the descriptor that is named last."""
+    """Run the holder; the last argument is the number of its socket."""
     os.chdir("/")
     signals.keep_own()
     signals.ignore(signal.SIGHUP, signal.SIGINT)

@@ -49,7 +49,7 @@ class Ring:
         return inside[at:] + inside[:at]
 
     def close(self) -> None:
-        """Let go of it; safe to call again."""
+        """Release the memory; safe to call again."""
         if self.descriptor >= 0:
             self._memory.close()
             os.close(self.descriptor)

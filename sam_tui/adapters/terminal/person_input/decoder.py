@@ -1,4 +1,4 @@
-"""What a person typed, as text, out of the bytes that a terminal makes of keys in any mode.
+"""Decodes the text that a person typed from a terminal's key sequences in any mode.
 
 Kitty's keyboard protocol and xterm's modifyOtherKeys send a letter as a sequence of its own.
 """
@@ -37,7 +37,7 @@ _PRIVATE = range(0xE000, 0xF900)
 
 
 def characters(data: bytes) -> bytes:
-    """The characters among keys; Enter and Backspace as their control characters, no other key."""
+    """The characters among the keys; Enter and Backspace as their control characters, no other keys."""
     data = _REPORT.sub(_of_report, data)
     data = _OTHER.sub(lambda match: _character(int(match[2]), None, int(match[1])), data)
     data = _PAD.sub(_of_pad, data)
@@ -45,7 +45,7 @@ def characters(data: bytes) -> bytes:
 
 
 def without_replies(data: bytes) -> bytes:
-    """Keys without what a terminal itself says among them: answers, and reports of the focus."""
+    """The keys without the terminal's own messages: answers, and reports of the focus."""
     return _REPLY.sub(b"", data)
 
 
@@ -88,17 +88,17 @@ def _of_pad(match: re.Match[bytes]) -> bytes:
 
 
 def moved(data: bytes) -> bytes:
-    """Keys with those that move the cursor or erase as the control characters of line editors."""
+    """The keys, with cursor and erase keys as the control characters of line editors."""
     return _MOVES.sub(lambda match: _EDITS[match[1] or match[2]], data)
 
 
 def without_releases(data: bytes) -> bytes:
-    """Keys without the reports that some were let go."""
+    """The keys without the reports of released keys."""
     return _RELEASES.sub(b"", data)
 
 
 class TypedLine:
-    """One line as it is typed, read twice: as it came, and with the cursor moved to and fro."""
+    """One typed line in two readings: the characters in the order typed, and the line after all edits."""
 
     def __init__(self) -> None:
         self._came = bytearray()
@@ -147,14 +147,14 @@ class TypedLine:
                 pass
 
     def _back(self, at: int) -> int:
-        """The place of the character before a place."""
+        """The position one character before another."""
         at = max(0, at - 1)
         while at and self._cells[at] & 0xC0 == 0x80:
             at -= 1
         return at
 
     def _forth(self, at: int) -> int:
-        """The place behind the character at a place."""
+        """The position one character after another."""
         at = min(len(self._cells), at + 1)
         while at < len(self._cells) and self._cells[at] & 0xC0 == 0x80:
             at += 1

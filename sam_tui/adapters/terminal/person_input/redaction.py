@@ -1,4 +1,4 @@
-"""Takes what a person typed out of text, however it was wrapped, coloured, quoted or cut."""
+"""Removes what a person typed from a text, even if it was wrapped, coloured, quoted or cut."""
 
 import re
 from bisect import bisect_right
@@ -23,14 +23,14 @@ _ORDINARY = re.compile(r"[^\W\d_]*|-{1,2}[^\W\d_-]*")
 
 
 class TypedRedaction:
-    """What was typed, as short texts and as runs of characters. ``over`` takes it out of a text."""
+    """The typed texts, stored as short texts and as runs of characters; ``over`` redacts a text."""
 
     def __init__(self) -> None:
         self._runs: set[str] = set()
         self._short: set[str] = set()
 
     def add(self, line: str, before: "Known | None" = None) -> None:
-        """Take this out from now on, but for what was ``before`` before."""
+        """Redact a line from now on, except for text that the agent knew ``before``."""
         seen = before.text if before is not None else ""
         self._runs |= set(_runs(_bare(line))) - (before.runs if before is not None else frozenset())
         for text in (line, *line.split()):
@@ -74,7 +74,7 @@ class TypedRedaction:
         return spans
 
     def _found(self, bare: str) -> list[tuple[int, int]]:
-        """First and last character of each place that is to be hidden, in order."""
+        """The first and last character of each part to redact, in order."""
         spans: list[tuple[int, int]] = []
         if self._runs:
             for at in range(len(bare) - _RUN + 1):
@@ -92,14 +92,14 @@ class TypedRedaction:
 
 
 class Known:
-    """What the agent could read before the person took a session."""
+    """The text that the agent could read before the person took a session."""
 
     def __init__(self, text: str) -> None:
         self.text = _bare(text[-_MOST_KNOWN:])
         self.runs = frozenset(_runs(self.text))
 
     def without(self, line: str) -> str:
-        """A line without what it begins with and was known, such as a prompt."""
+        """A line without a beginning that is known text, such as a prompt."""
         for at, character in enumerate(line):
             if _bare(line[: at + 1]) not in self.text and not _PASSED_OVER.fullmatch(character):
                 return line[at:]
@@ -120,7 +120,7 @@ def _runs(bare: str) -> Iterator[str]:
 
 
 def _bared(text: str) -> tuple[str, Callable[[int], int]]:
-    """A text without what is passed over, and the position in it of each character that is left."""
+    """A text without ignored characters, and the original position of each character that remains."""
     pieces: list[str] = []
     begins, offsets = [0], [0]
     at = length = 0
@@ -146,5 +146,5 @@ def _joins(text: str, at: int) -> bool:
 
 
 def uncovered(text: str) -> str:
-    """Text of a screen with words in the place of cells that are covered."""
+    """The text of a screen with the redaction's words in place of covered cells."""
     return _COVERED.sub(PLACEHOLDER, text)

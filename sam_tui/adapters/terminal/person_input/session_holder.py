@@ -1,4 +1,4 @@
-"""Who types into a session, and what the person typed while it was theirs."""
+"""Who types into a session, and what the person typed while they held it."""
 
 import re
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ _PASTED, PASTE_OVER = b"\x1b[200~", b"\x1b[201~"
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What of a hand-over has to outlive the program.
+    """The part of a hand-over that outlives the program.
 
-    Who holds it, why, what is to be redacted, whether what was typed may stand in an unfinished line,
-    and the line that was set aside for the person.
+    The holder, the reason, the texts to redact, whether typed text may be in an unfinished line, and the
+    line that was set aside for the person.
     """
 
     holder: Holder = "agent"
@@ -42,7 +42,7 @@ class Hold:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Hold":
-        """From what the keeper of the session gave back; nothing known is the agent's."""
+        """The hold that the holder process returned; with unknown data the agent is the holder."""
         return cls(
             data.get("holder", "agent"),
             data.get("reason", ""),
@@ -53,9 +53,9 @@ class Hold:
 
 
 class SessionHolder:
-    """One session's holder. What is typed while the person holds an agent's session stays here.
+    """One session's holder, and what the person typed while holding an agent's session.
 
-    It is kept in memory alone, so that it can be taken out of what the agent reads later.
+    The text stays in memory only, to redact it in what the agent reads later.
     """
 
     def __init__(self, *, personal: bool) -> None:
@@ -78,12 +78,12 @@ class SessionHolder:
 
     @property
     def withheld(self) -> bool:
-        """Whether what happens now is the person's business in a session of the agent."""
+        """Whether the session is the agent's, and the person holds it now."""
         return not self._personal and self.holder == "person"
 
     @property
     def hold(self) -> Hold:
-        """What the holder process has to remember for the next program: of long typing the newest part."""
+        """The state for the holder process and the next program; of much typed text the newest part."""
         typed: list[str] = []
         left = _MOST_TOLD
         for line in reversed([*self._typed, *self._line.readings()]):
@@ -95,7 +95,7 @@ class SessionHolder:
         return Hold(self.holder, self.reason, lines, self.touched, self.aside)
 
     def resume(self, hold: Hold) -> None:
-        """Go on where an earlier program stopped."""
+        """Restore the state of an earlier program."""
         for line in hold.typed:
             self.redact_line(line)
         self.holder, self.reason = hold.holder, hold.reason
@@ -103,18 +103,18 @@ class SessionHolder:
         self.aside = hold.aside
 
     def take(self, reason: str, printed: str) -> None:
-        """The person types from now on; ``printed`` is what the agent can have read."""
+        """Make the person the holder; ``printed`` is the text that the agent may have read before."""
         if not self.withheld:
             self._known = Known(printed)
             self.open = self.touched = False
         self.holder, self.reason = "person", reason
 
     def watch_only(self) -> None:
-        """Nobody types from now on."""
+        """Make nobody the holder."""
         self.holder, self.reason = "watch", ""
 
     def hand_back(self, changed: str) -> None:
-        """The agent types again; ``changed`` is what it may see of what is new on the screen."""
+        """Make the agent the holder; ``changed`` are the new lines of the screen that it may see."""
         if self.withheld:
             self._end_line()
             self._count += 1
@@ -132,12 +132,12 @@ class SessionHolder:
                 self._part(part)
 
     def end_paste(self) -> bool:
-        """Whether a paste of the person had begun and not ended; it counts as ended now."""
+        """End an unfinished paste of the person; whether there was one."""
         pasting, self._pasting = self._pasting, False
         return pasting
 
     def _part(self, data: bytes) -> None:
-        """Keys, or text that is pasted: an Enter in that ends nothing."""
+        """Note keys, or pasted text, in which an Enter does not end the line."""
         keys = characters(moved(data))
         end = (
             None
@@ -155,11 +155,11 @@ class SessionHolder:
                 self._line.key(byte)
 
     def saw(self, line: str) -> None:
-        """The screen, or the shell, showed this while the person held it."""
+        """Redact a line that the screen or the shell showed while the person was the holder."""
         self.redact_line((self._known.without(line) if self._known is not None else line).strip())
 
     def redact_line(self, line: str) -> None:
-        """Take a text out of what the agent reads from now on."""
+        """Redact a text in all that the agent reads from now on."""
         if line and line not in self._typed:
             self._typed[line] = None
             self._redaction.add(line, self._known)

@@ -1,4 +1,4 @@
-"""Whether a terminal waits for somebody: what its processes do, and what of the input is unread."""
+"""Whether a terminal waits for somebody: what its processes do, and how much input is unread."""
 
 import os
 import re
@@ -103,7 +103,7 @@ def blocked(pids: Iterable[int], terminal: str) -> Blocked:
 
 
 def pending(pid: int, sent: signal.Signals) -> bool:
-    """Whether a signal is on its way to a process that has not taken it yet."""
+    """Whether a process has a pending signal."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             masks = _PENDING.findall(file.read())
@@ -142,7 +142,7 @@ def _call(pid: int, task: str) -> tuple[int, int] | None:
 
 
 def _turns(pid: int, task: str) -> bytes:
-    """How long and how often a thread ran; nothing where the system does not tell."""
+    """How long and how often a thread ran; empty if the system does not report it."""
     try:
         with open(f"/proc/{pid}/task/{task}/schedstat", "rb") as file:
             return file.read()

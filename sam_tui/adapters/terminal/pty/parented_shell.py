@@ -1,4 +1,4 @@
-"""An agent's shell on a pseudo-terminal of this program, below a parent that takes in what it orphans."""
+"""An agent's shell on a pseudo-terminal of this program, below a parent that adopts its orphans."""
 
 import os
 import termios

@@ -91,10 +91,10 @@ class Child:
         self.pid: int = self._process.pid
 
     def on_output(self, data: bytes) -> None:
-        """Nobody else has to know."""
+        """Do nothing: no other process stores the output."""
 
     def hold(self, hold: Hold) -> None:
-        """Nobody else has to know."""
+        """Do nothing: no other process needs to know."""
 
     def resize(self, columns: int, rows: int) -> None:
         """Give its terminal another size."""
@@ -118,7 +118,7 @@ class Child:
 class Pty:
     """A running program and the master side of its terminal.
 
-    ``on_output`` is given each piece of output, ``ended`` is called once, after the last of it.
+    ``on_output`` gets each piece of output; ``ended`` is called once, after the last of it.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Pty:
 
     @property
     def modes(self) -> Modes:
-        """How its terminal treats input now."""
+        """How the terminal treats input now."""
         return modes(self._fd) if self.running else Modes(echo=True, lines=True)
 
     def control(self, which: int) -> bytes:
@@ -181,7 +181,7 @@ class Pty:
 
     @property
     def unread(self) -> bool:
-        """Whether something that was typed has not been read by any program."""
+        """Whether some typed input has not been read by any program."""
         return self.running and (bool(self._unwritten) or unread(self.tty_name))
 
     def foreground(self) -> int:
@@ -194,7 +194,7 @@ class Pty:
             return 0
 
     def catch_up(self) -> None:
-        """Hear now what was printed until now."""
+        """Read all output that was printed until now."""
         self._calm()
         for _ in range(_LAST_READS):
             if not self._reading or not self._read():
@@ -224,8 +224,8 @@ class Pty:
     def redraw(self, columns: int, rows: int) -> None:
         """Make the program redraw its screen: set one row more, then the size itself.
 
-        Told of both at once it would find the size that it knows, and draw nothing: on a machine with
-        much else to do that happens, so it is told again while it prints nothing.
+        If it noticed both changes at once, it would find its old size and draw nothing. That happens on a
+        busy machine, so this is repeated while the program prints nothing.
         """
         self._size = (columns, rows)
         self._silent = True
@@ -239,7 +239,7 @@ class Pty:
             self._restore(self._loop.time() + _NOTICED, redraws - 1)
 
     def _restore(self, deadline: float, redraws: int) -> None:
-        """Look again and again whether the program waits, and has taken in that its size changed."""
+        """Check repeatedly whether the program waits, and has handled its change of size."""
         self._restoring = None
         if not self.running:
             return
@@ -255,7 +255,7 @@ class Pty:
             self._restoring = self._loop.call_later(_NOTICE, self._restore, deadline, redraws)
 
     def _restored(self) -> None:
-        """Give the program its size again at once, if that is still due."""
+        """Restore the program's size at once, if it was changed for a redraw."""
         if self._restoring is not None:
             self._restoring.cancel()
             self._restoring = None
@@ -286,7 +286,7 @@ class Pty:
         self._exited()
 
     def _exited(self) -> None:
-        """The shell is gone: take its last output, reap it, give the terminal back."""
+        """The shell has ended: read its last output, reap it, and close the terminal."""
         self.catch_up()
         self._end.close()
         self._stop_reading()
@@ -315,7 +315,7 @@ class Pty:
         return True
 
     def _flooded(self) -> None:
-        """So much comes at once that a thread reads it from now on, until it is less."""
+        """Output comes so fast that a thread reads it from now on, until it slows down."""
         self._gathering.finish()
         if self._reading and _POLLS_TERMINALS:
             self._loop.remove_reader(self._fd)
@@ -358,14 +358,14 @@ def require_folder(cwd: str) -> None:
 
 
 def _entry(ruleset: int | None, group: ControlGroup | None) -> Callable[[], object] | None:
-    """What the shell's process does before it is the shell; it is never both held and in a group."""
+    """The function that the shell's process calls before exec; it never both confines and groups."""
     if ruleset is not None:
         return partial(restrict, ruleset)
     return None if group is None else group.admit_self
 
 
 def _spawn(launch: PtyLaunch, group: ControlGroup | None) -> Any:
-    """Start it; raises ``ToolError`` when the folder or the program is missing."""
+    """Start the program; raises ``ToolError`` when the folder or the program is missing."""
     require_folder(launch.cwd)  # PtyProcess would fail in the child, and run on there
     ruleset = launch.ruleset
     try:

@@ -28,9 +28,9 @@ _FLOOD = 32 * 1024
 
 
 class Gathering:
-    """Passes pieces of output on: the first after a rest at once, those close behind it together.
+    """Passes on output in pieces: the first after a pause at once, those close behind it together.
 
-    ``flooded`` is called when so much came in a moment that somebody else should read.
+    ``flooded`` is called when so much comes within a moment that a thread should read.
     """
 
     def __init__(self, deliver: Callable[[bytes], None], flooded: Callable[[], None]) -> None:
@@ -42,7 +42,7 @@ class Gathering:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, data: bytes) -> None:
-        """Another piece came."""
+        """Add a piece."""
         if self._timer is None:
             self._timer = self._loop.call_later(_GATHERING_SECONDS, self._due)
             self._deliver(data)
@@ -53,7 +53,7 @@ class Gathering:
             self._pass_on()
 
     def finish(self) -> None:
-        """Nothing more will come: pass on what is left."""
+        """Pass on the rest: no more will come."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -139,9 +139,9 @@ _WINDOW, _LEAST = 0.25, 256 * 1024
 
 
 class Flood:
-    """Reads ``descriptor`` until there is little to read, and gives ``deliver`` all of it, on the loop.
+    """Reads ``descriptor`` until little is left, and calls ``deliver`` with all of it, on the loop.
 
-    ``over`` is called once on the loop when it ended by itself: true when nothing will ever come again.
+    ``over`` is called once on the loop when it ended without ``finish``: True after the last output ever.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class Flood:
     # ---- on the loop
 
     def _take_turn(self) -> None:
-        """Deliver a slice. What is left waits for the loop's next round, as a key needs several of them."""
+        """Deliver a slice. The rest waits for the loop's next round, as a key needs several rounds."""
         self._called = False
         self._pass_on(_BATCH)
         if self._pieces and not self._called:

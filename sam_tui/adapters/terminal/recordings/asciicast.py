@@ -34,7 +34,7 @@ class CastEvent:
 
 @dataclass(frozen=True, slots=True)
 class CastHeader:
-    """What a recording says of itself: size in cells, start in seconds since the epoch."""
+    """The header of a recording: size in cells, start in seconds since the epoch."""
 
     columns: int
     rows: int
@@ -45,7 +45,7 @@ class CastHeader:
 
 
 class Recorder:
-    """Writes a session down as it happens. ``mask`` is given each piece of text before it is written."""
+    """Records a session while it runs. ``mask`` gets each piece of text before it is written."""
 
     def __init__(
         self,
@@ -88,12 +88,12 @@ class Recorder:
             self.text("i", data.decode(errors="replace"))
 
     def text(self, code: str, text: str) -> None:
-        """Text that was printed (``o``) or typed (``i``)."""
+        """Record text that was printed (``o``) or typed (``i``)."""
         if text:
             self._event(code, self._mask(text))
 
     def resized(self, columns: int, rows: int) -> None:
-        """A new size."""
+        """Record a new size."""
         self._event("r", f"{columns}x{rows}")
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ class Recorder:
 
 
 class Recording:
-    """A recording on disk. Raises ``ToolError`` for a file that is none, at the first such line."""
+    """A recording on disk. Raises ``ToolError`` at the first line that is not of this format."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -192,10 +192,10 @@ class Recording:
 
 
 def export(recording: Recording, path: str, mask: Callable[[str], str]) -> None:
-    """Write a copy in which ``mask`` has seen all text, line by line, however it was printed, and
-    private keys as a whole.
+    """Write a copy whose text went through ``mask``, line by line however it was printed, and private keys
+    as a whole.
 
-    A line appears at once, when its end did.
+    A line appears as a whole at the time of its end.
     """
     head = recording.header
     now = 0.0
@@ -225,7 +225,7 @@ def export(recording: Recording, path: str, mask: Callable[[str], str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where a recording is played: what is drawn, and how the size follows."""
+    """The target of a playback: draws output, and follows the size."""
 
     feed: Callable[[bytes], None]
     resize: Callable[[int, int], None]

@@ -1,4 +1,4 @@
-"""The recordings that a data directory keeps: where new ones go, lists, playing, copies without secrets."""
+"""The recordings of a data directory: paths for new ones, the list, playback, and redacted copies."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ _SUFFIX = ".cast"
 class CastRecordings:
     """The ``Recordings`` port: files ``*.cast`` in ``folder``, and any other by its path.
 
-    ``shield`` makes what masks secrets in a copy.
+    ``shield`` makes the function that masks secrets in a copy.
     """
 
     def __init__(self, folder: str, shield: Callable[[], Shield]) -> None:
@@ -25,9 +25,9 @@ class CastRecordings:
         self._playing: list[Playback] = []
 
     def fresh(self) -> str:
-        """Where the next recording goes, its folder made. Raises ``ToolError``."""
+        """A path for the next recording, in an existing folder. Raises ``ToolError``."""
         try:
-            # What was printed may be anybody's secret: only its owner enters.
+            # The output may contain anybody's secrets: only the owner may enter the folder.
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
         except OSError as error:
             raise ToolError(f"{self._folder} cannot be made: {error.strerror}") from error
@@ -61,7 +61,7 @@ class CastRecordings:
         return CommandOutput()
 
     async def export(self, path: str, copy: str) -> int:
-        """Write a copy in which secrets are masked; how many were. Raises ``ToolError``."""
+        """Write a copy with secrets masked; returns how many there were. Raises ``ToolError``."""
         return await asyncio.to_thread(self._export, path, copy, self._shield())
 
     def _export(self, path: str, copy: str, shield: Shield) -> int:

@@ -1,4 +1,4 @@
-"""What draws a screen as it is on another terminal."""
+"""Escape sequences that draw a screen on another terminal as it is."""
 
 import re
 
@@ -32,7 +32,7 @@ def drawn(screen: EmulatedScreen, *, underlines: bool = True) -> str:
 
 
 def _cursor(screen: EmulatedScreen, settings: str) -> str:
-    """What puts the cursor where it is, which in origin mode (DECOM) is told from the margins on."""
+    """The sequences that place the cursor; origin mode (DECOM) counts from the margins."""
     if screen.cursor is None:
         return "\x1b[?25l"
     column, row = screen.cursor

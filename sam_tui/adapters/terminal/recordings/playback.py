@@ -1,4 +1,4 @@
-"""A recording played on a screen of its own: paused, sought, faster and slower, in bounded memory."""
+"""Plays a recording on a screen of its own: pauses, seeks, and changes speed, in bounded memory."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ _SLICE = 0.008
 
 
 class CommandOutput:
-    """The ``FollowedOutput`` port. Its screen has the size of the view, and keeps what scrolls away."""
+    """The ``FollowedOutput`` port. Its screen has the view's size and a scrollback."""
 
     running = False
     """No program takes keys."""
@@ -28,7 +28,7 @@ class CommandOutput:
         self._watchers: list[Callable[[], None]] = []
 
     def feed(self, text: str) -> None:
-        """It printed more, in lines that begin at the left."""
+        """Add further output, in lines that begin at the left."""
         self.screen.feed(text.replace("\n", "\r\n").encode(errors="replace"))
         for changed in tuple(self._watchers):
             changed()
@@ -40,9 +40,9 @@ class CommandOutput:
 
 
 class CastPlayback:
-    """The ``Playback`` port over an asciicast file, read from the disk as it goes.
+    """The ``Playback`` port over an asciicast file, read from the disk during playback.
 
-    Raises ``ToolError`` for a file that is none.
+    Raises ``ToolError`` for a file that is no recording.
     """
 
     running = False
@@ -81,7 +81,7 @@ class CastPlayback:
 
     @property
     def playing(self) -> bool:
-        """Whether it goes on by itself."""
+        """Whether the playback is running."""
         return self._playing
 
     @property
@@ -106,7 +106,7 @@ class CastPlayback:
         self._go_on()
 
     def play(self) -> None:
-        """Go on; at the end, begin anew."""
+        """Continue; at the end, start again."""
         if self.over and not self.fault and self._goal is None:
             self._rewind()
         self._hold()
@@ -115,14 +115,14 @@ class CastPlayback:
         self._tell()
 
     def pause(self) -> None:
-        """Stand still."""
+        """Pause."""
         self._hold()
         self._playing = False
         self._go_on()
         self._tell()
 
     def seek(self, at: float) -> None:
-        """Go to a place: forwards from here, backwards from the beginning."""
+        """Go to a position: forwards from here, backwards from the beginning."""
         self._hold()
         at = max(0.0, at if self.length is None else min(at, self.length))
         if at < self._shown_at:
@@ -132,7 +132,7 @@ class CastPlayback:
         self._tell()
 
     def resize(self, columns: int, rows: int) -> None:
-        """The view's size is not the recording's: nothing to do."""
+        """Do nothing: the view's size does not change the recording's."""
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call ``changed`` after every change; returns how to stop."""
@@ -145,7 +145,7 @@ class CastPlayback:
         return stop
 
     def close(self) -> None:
-        """Let go of it; safe to call again."""
+        """Release the file and the screen; safe to call again."""
         self._closed = True
         self._watchers.clear()
         self._measuring.cancel()
@@ -156,7 +156,7 @@ class CastPlayback:
     def _rewind(self) -> None:
         """A new screen, and the file from its first line."""
         head = self._recording.header
-        # No reply, bell or clipboard is listened to: what is printed acts on the screen alone.
+        # No reply, bell or clipboard request has a listener: output changes only the screen.
         self._screen = EmulatedScreen(head.columns, head.rows)
         self._events = self._recording.events()
         self._rest = b""
@@ -166,7 +166,7 @@ class CastPlayback:
         self._advance()
 
     def _advance(self) -> None:
-        """Look at the next event, and when it is due."""
+        """Read the next event and its time."""
         try:
             self._next = next(self._events, None)
         except ToolError as error:
@@ -176,7 +176,7 @@ class CastPlayback:
             self._raw = self._next.at
 
     def _hold(self) -> None:
-        """Take the present place for where it stands."""
+        """Stop the clock at the current position."""
         if self._goal is None:
             self._base = self.at
         self._unset()
@@ -187,7 +187,7 @@ class CastPlayback:
             self._timer = None
 
     def _go_on(self) -> None:
-        """Let the next step come when it is due."""
+        """Schedule the next step for the time of the next event."""
         self._since = self._loop.time()
         if self._closed or self._timer is not None:
             return
@@ -198,7 +198,7 @@ class CastPlayback:
             self._timer = self._loop.call_later(max(0.0, wait), self._step)
 
     def _step(self) -> None:
-        """Draw what is due, for a moment at most."""
+        """Draw the events whose time has come, for a moment at most."""
         self._timer = None
         self._base = self.at if self._goal is None else self._base
         until = self._base if self._goal is None else self._goal
@@ -208,7 +208,7 @@ class CastPlayback:
         if self.over and self._goal is None:
             self._playing = False
         if self._goal is None:
-            # Nothing in between is shown while it is sought.
+            # During a seek no screen in between is shown.
             self._tell()
         self._go_on_soon(done)
 
@@ -220,11 +220,11 @@ class CastPlayback:
             self._timer = self._loop.call_later(_SLICE / 4, self._step)
 
     def _reached(self, goal: float) -> float:
-        """Where it stands after it was sought: the end is no further than its last event."""
+        """The position after a seek, at most that of the last event."""
         return goal if self._next is not None else min(goal, self._next_at)
 
     def _draw(self, until: float) -> bool:
-        """Draw what comes up to a place; whether all of it could be drawn in time."""
+        """Draw the events up to a position; whether the time was enough for all."""
         deadline = self._loop.time() + _SLICE
         while self._loop.time() < deadline:
             if self._rest:
@@ -251,7 +251,7 @@ class CastPlayback:
     # ---- how long it is
 
     async def _measure(self) -> None:
-        """Look through the file beside the loop."""
+        """Read the whole file on a thread for its length."""
         self.length = await asyncio.to_thread(self._total)
         self._tell()
 

@@ -1,4 +1,4 @@
-"""The launcher of a rehearsed command: puts a branch over the workspace, for that command alone.
+"""The launcher of a rehearsed command: mounts a branch over the workspace, for that command alone.
 
 Runs as a process of its own: ``main`` mounts, forks an init for the command's process ids, confines and
 executes. Exit code 213 means that the branch could not be mounted, and that nothing was started.
@@ -33,7 +33,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts", "/dev
 
 
 def main() -> None:
-    """Be the launcher. The last words of the command line: a JSON object, then what to execute."""
+    """Run the launcher. Its last arguments are a JSON object and the command to execute."""
     terms, words = cast("dict[str, Any]", json.loads(sys.argv[2])), sys.argv[3:]
     try:
         _branch(terms)
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _branch(terms: dict[str, Any]) -> None:
-    """A mount namespace in which the branch lies where the workspace was."""
+    """Enter a mount namespace in which the branch has the workspace's path."""
     user, group = os.geteuid(), os.getegid()
     _checked(libc().unshare(_NEWNS | _NEWPID | (_NEWUSER if user else 0)), "unshare")
     if user:
@@ -75,8 +75,8 @@ def _branch(terms: dict[str, Any]) -> None:
 
 
 def _close_outside(*writable: str) -> None:
-    """Make all but some mounts read-only, which Landlock cannot for owners, modes, times and attributes;
-    give it shared memory and terminals of its own, and no way to servers by sockets of files."""
+    """Make most mounts read-only, as Landlock cannot for owners, modes, times and attributes; give the
+    command its own shared memory and terminals, and hide the sockets of other programs."""
     sockets = _sockets(writable)
     _set_attributes("/", _ALL_BELOW, on=_READ_ONLY)
     for path in writable:
@@ -93,7 +93,7 @@ def _close_outside(*writable: str) -> None:
 
 
 def _sockets(writable: Sequence[str]) -> list[str]:
-    """Where sockets of other programs stand, as far as they lie outside (proc(5), net/unix)."""
+    """The paths of other programs' sockets outside of the writable folders (proc(5), net/unix)."""
     with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as lines:
         fields = [line.rstrip("\n").split(None, 7) for line in lines]
     paths = dict.fromkeys(words[7] for words in fields if len(words) == 8)
@@ -108,12 +108,12 @@ def _set_attributes(path: str, flags: int, *, on: int = 0, off: int = 0) -> None
 
 
 def _init(terms: dict[str, Any], words: list[str]) -> None:
-    """The first process of the new ids: what it leaves behind ends with it."""
+    """Run the first process of the new process ids: all others end with it."""
     libc().prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     try:
         _mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC, None)
     except OSError:
-        pass  # the outer one shows more processes, and that is all
+        pass  # the outer /proc stays: it shows more processes, which does no harm
     command = os.fork()
     if command == 0:
         _become(terms, words)

@@ -1,4 +1,4 @@
-"""Makes the changes of a rehearsal real: all that can fail for want of room or rights comes first."""
+"""Applies the changes of a rehearsal: first all steps that can fail for lack of space or rights."""
 
 import errno
 import os
@@ -39,7 +39,7 @@ def commit(workspace: str, changes: Sequence[Differing]) -> None:
 
 
 def _require_rights(workspace: str, changes: Sequence[Differing]) -> None:
-    """Raises ``ToolError`` for what surely fails: unreadable files, folders not to be written to."""
+    """Raise ``ToolError`` if a file is unreadable, or a folder cannot be written to."""
     for differing in changes:
         path, source = differing.change.path, differing.source
         if source is not None and not (os.path.islink(source) or os.access(source, os.R_OK)):
@@ -71,7 +71,7 @@ def _staged(stage: str, changes: Sequence[Differing]) -> dict[str, str]:
 
 
 def _copied(source: str, fresh: str) -> bool:
-    """Copy what is no folder; False for what is none of use elsewhere, as a socket without its server."""
+    """Copy a file, link or pipe; False for one that is useless in a copy, such as a socket."""
     kind = stat.S_IFMT(os.lstat(source).st_mode)
     if kind == stat.S_IFLNK:
         os.symlink(os.readlink(source), fresh)
@@ -119,7 +119,7 @@ def _delete(workspace: str, path: str) -> None:
 
 
 def _place(workspace: str, path: str, fresh: str) -> None:
-    """Put a staged file where it belongs, no link followed; across file systems by a copy beside it."""
+    """Move a staged file to its path, following no link; across file systems by a copy beside it."""
     with _folder_of(workspace, path) as (within, name):
         try:
             os.replace(fresh, name, dst_dir_fd=within)
@@ -134,7 +134,7 @@ def _place(workspace: str, path: str, fresh: str) -> None:
 
 
 def _finish(workspace: str, path: str, source: str) -> None:
-    """Owner, mode and times, once everything stands: a folder may forbid writing to itself."""
+    """Set owner, mode and times last, because a folder's mode may forbid writing to it."""
     status = os.lstat(source)
     with _folder_of(workspace, path) as (within, name):
         try:

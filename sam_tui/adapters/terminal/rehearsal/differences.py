@@ -1,4 +1,4 @@
-"""What a branch changed: the upper layer of an overlay, or a copy, compared with the workspace."""
+"""The changes on a branch: an overlay's upper layer, or a copy, compared with the workspace."""
 
 import difflib
 import os
@@ -28,7 +28,7 @@ class Differing:
 
 @dataclass(slots=True)
 class Layer:
-    """What a branch holds beside the workspace: entries by relative path, and what is gone from it."""
+    """The differences of a branch: new entries by relative path, and removed paths."""
 
     present: dict[str, str]
     deleted: set[str]
@@ -52,7 +52,7 @@ def snapshot(folder: str) -> Snapshot:
 
 
 def upper_layer(upper: str, workspace: str) -> Layer:
-    """What the upper folder of an overlay says: entries, whiteouts and opaque folders."""
+    """The layer that an overlay's upper folder describes: entries, whiteouts and opaque folders."""
     layer = Layer({}, set())
     _read_upper(layer, upper, workspace, "")
     return layer
@@ -110,7 +110,7 @@ def _read_upper(layer: Layer, upper: str, workspace: str, at: str) -> None:
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
-    """What a folder holds, in order; nothing where it cannot be read."""
+    """The entries of a folder, in order; none if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -199,7 +199,7 @@ def _note(old: str | None, new: str | None, before: int | None, after: int | Non
 
 
 def _lines(path: str | None) -> list[str] | None:
-    """The lines of a text file; none for no file, folder or link, None for what has no lines."""
+    """The lines of a text file; none for a missing file, folder or link, None for a binary file."""
     if path is None:
         return []
     status = os.lstat(path)

@@ -51,7 +51,7 @@ _WORDS = {
 class BranchRehearsals:
     """The ``BranchRehearsals`` port: branches of workspaces, for commands of one sandbox.
 
-    ``ways`` are the ways to mount a branch that are tried in turn; a bare copy is what is left.
+    ``ways`` are the kinds of mount to try in turn; if none works, a branch is a plain copy.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class BranchRehearsals:
         self._ways = ways
 
     def open(self, workspace: str) -> "Branch":
-        """Begin a branch of a folder. Raises ``ToolError`` where nothing could hold it, or too large."""
+        """Begin a branch of a folder. Raises ``ToolError`` if it is too large, or cannot be confined."""
         if self._sandbox.confinement.kind not in ("live", "landlock", "bubblewrap"):
             raise ToolError("Rehearsals need a system that can confine commands.")
         real = os.path.realpath(workspace)
@@ -94,7 +94,7 @@ class Branch:
             os.mkdir(os.path.join(self._folder, name))
         shutil.copystat(workspace, self._at("upper"))
         try:
-            # Names are judged by a supervisor alone, and it sees nothing of mounts.
+            # Only a supervisor judges names, and it does not see mounts.
             self._mount: Mount = self._choose(() if self._holds_secrets() else ways)
             if self._mount != "overlay":
                 self._copy()
@@ -115,7 +115,7 @@ class Branch:
             raise ToolError("The rehearsal is over.", hint="Begin a new one.")
         cwd = self._place(request.cwd)
         if self._mount == "none":
-            # Where nothing can be mounted, a supervisor keeps it from all that is no file of its own.
+            # Without a mount, the supervisor refuses the command every file outside of the branch.
             copy = (self._at("copy"),)
             ask = functools.partial(self._asked, request.ask)
             only = replace(request, cwd=cwd, writable=copy, ask=ask, confined=True)
@@ -150,7 +150,7 @@ class Branch:
         self.drop()
 
     def drop(self) -> None:
-        """Forget the branch."""
+        """Discard the branch."""
         folder, self._folder = self._folder, ""
         if folder:
             # The overlay's own work folder cannot even be listed as it is.
@@ -159,7 +159,7 @@ class Branch:
             shutil.rmtree(folder, onerror=_open_and_retry)
 
     def _place(self, cwd: str) -> str:
-        """Where a command starts: in the branch, when that has another path than the workspace."""
+        """The folder in which a command starts: the branch, if it has another path than the workspace."""
         real = os.path.realpath(cwd)
         inside = real == self._workspace or real.startswith(f"{self._workspace}/")
         if inside and self._mount == "none":
@@ -174,15 +174,15 @@ class Branch:
         return differences(layer, self._workspace)
 
     def _holds_secrets(self) -> bool:
-        """Whether something in the workspace is secret by its name, and reading it can be asked for."""
+        """Whether the workspace has a file with a secret name whose reading can be asked about."""
         if self._sandbox.confinement.kind != "live":
             return False
         reads = Reads(self._sandbox.reads(), (self._workspace,))
         return any(reads.secret(f"{self._workspace}/{path}") for path in self._start)
 
     async def _asked(self, ask: AskOutside | None, access: OutsideAccess) -> bool | OutsideAnswer:
-        """Secrets are asked for as those of the workspace. What it plants in the copy is asked for with
-        all other changes, when they are made; nothing else outside can be had."""
+        """Ask about a read of a secret as one of the workspace. Changes of the copy are asked about all
+        together when they are applied; any other access outside is refused."""
         if access.kind != "read" or ask is None:
             return access.planted
         copy = self._at("copy")
@@ -194,7 +194,7 @@ class Branch:
         return os.path.join(self._folder, name)
 
     def _choose(self, ways: tuple[Mount, ...]) -> Mount:
-        """The best way to mount a branch that works here. Nothing of it is left."""
+        """The best kind of mount that works here; the trial leaves nothing behind."""
         below = _mounts_below(self._workspace)
         os.mkdir(self._at("copy"))
         for mode in ways:
@@ -237,7 +237,7 @@ class Branch:
 
 
 def _stamp(differing: Differing) -> tuple[int, ...]:
-    """What changes when the new state of a path does."""
+    """A value that differs once the new state of a path has changed."""
     if differing.source is None:
         return ()
     try:
@@ -248,7 +248,7 @@ def _stamp(differing: Differing) -> tuple[int, ...]:
 
 
 def _nothing() -> None:
-    """There is nothing to release."""
+    """Do nothing: there is nothing to release."""
 
 
 def _mounts_below(folder: str) -> bool:
@@ -270,7 +270,7 @@ def _clone(source: str, target: str) -> str:
 
 
 def _open_and_retry(act: Callable[..., object], path: str, _: object) -> None:
-    """A folder that the command made unreadable is removed as well."""
+    """Retry in a folder that the command made unreadable, so that it is removed as well."""
     with suppress(OSError):
         os.chmod(os.path.dirname(path), 0o700)
         os.chmod(path, 0o700)

@@ -1,1 +1,1 @@
-"""The kernel sandbox: Landlock below, a seccomp supervisor that asks above, and what stands in for them."""
+"""The kernel sandbox: Landlock, a seccomp supervisor that asks the person, and substitutes for both."""

@@ -66,7 +66,7 @@ def ability() -> Ability:
 
 
 def weaker(than: Ability, why: str) -> Ability:
-    """The next weaker ability after a command could not be confined by this one."""
+    """The next weaker ability, after a command could not be confined by ``than``."""
     if than.host is not None:
         return replace(than, host=None, why_not_live=why)
     if than.filters:

@@ -1,8 +1,8 @@
 """The small process that is the parent of a command, and of every process that the command orphans.
 
-It starts one command after another, reports how each ended, and ends whatever is left below it when the
-run is over or the program is gone. A program that runs several at once has several of them. Standard
-library alone.
+It starts one command after another, reports how each ended, and ends every remaining descendant when the
+run is over or the program is gone. A program that runs several commands at once has several such
+processes. Uses only the standard library.
 """
 
 import errno
@@ -39,9 +39,9 @@ _LAST_SECONDS = 10.0
 
 
 class Parents(Subreaper):
-    """This process with those forked from it, which are parents of commands.
+    """The first parent process, and the parents that it has forked.
 
-    What is below a parent that a command killed comes to this process, which ends it.
+    If a command kills its parent, the descendants become this process's, which ends them.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Parents(Subreaper):
         self._pids = set[int]()
 
     def fork(self, control: socket.socket, program: socket.socket) -> None:
-        """Fork one that ``program`` is connected to; it leaves ``control`` to this process."""
+        """Fork a parent that is connected to ``program``; ``control`` stays with this process."""
         with program:
             try:
                 pid = os.fork()
@@ -63,13 +63,13 @@ class Parents(Subreaper):
             self._pids.add(pid)
 
     def attend(self) -> None:
-        """Reap those that ended, and end what is left of one that was killed."""
+        """Reap parents that have ended, and end the descendants of one that was killed."""
         self.reap()
         self._pids &= set(children(os.getpid()))
         self.end(self._pids)
 
     def finish(self) -> None:
-        """Wait until they have ended all that is below them; what is then left is ended here."""
+        """Wait until the parents have ended their descendants; end the remaining ones."""
         deadline = time.monotonic() + _LAST_SECONDS
         while self._pids and (left := deadline - time.monotonic()) > 0:
             for pid in self._pids:
@@ -81,7 +81,7 @@ class Parents(Subreaper):
 
 
 def _become(program: socket.socket) -> NoReturn:
-    """Be such a process, right after a fork."""
+    """Become a parent of commands, right after a fork. Does not return."""
     try:
         control = socket.socket(fileno=fcntl.fcntl(program.fileno(), fcntl.F_DUPFD_CLOEXEC, _OWN))
         program.close()
@@ -94,7 +94,7 @@ def _become(program: socket.socket) -> NoReturn:
 
 
 def _serve(control: socket.socket, subreaper: Subreaper) -> bool:
-    """Take one command, and follow it until its run is over. False when this parent can take no other."""
+    """Start one command, and follow its run to the end. False if this parent can take no other."""
     data, descriptors = b"", list[int]()
     while not descriptors:
         with suppress(ConnectionResetError):
@@ -114,7 +114,7 @@ def _serve(control: socket.socket, subreaper: Subreaper) -> bool:
     _tell(control, pid=pid)
     alive = _watch(control, subreaper, pid)
     subreaper.end(grace=0.0 if alive else GRACE)
-    # What is out of reach, as another user's, must not be taken for the next command's.
+    # A process out of reach, as of another user, must not count to the next command.
     return alive and not children(os.getpid())
 
 
@@ -161,7 +161,7 @@ def _start(descriptors: Sequence[int]) -> int:
 
 
 def _first(entry: int | None, group: str, *, terminal: bool) -> Callable[[], None] | None:
-    """What a process does between its session and its program; nothing makes its start cheaper."""
+    """The function to call between ``setsid`` and exec; None if there is nothing to do."""
     if entry is None and not group and not terminal:
         return None
 

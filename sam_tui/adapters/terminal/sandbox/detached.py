@@ -17,10 +17,10 @@ _LETS_THREADS_RUN = (3, 11, 4)
 
 
 def start_beside(serve: Callable[[], object]) -> None:
-    """Run ``serve`` on a thread that answers while this program starts others.
+    """Run ``serve`` on a thread, which answers while this program starts other programs.
 
-    What is held waits for an answer before it runs its program. An earlier Python, which keeps the
-    other threads from running until then, is told to start programs without vfork.
+    A confined process waits for an answer before it executes its program. Older Pythons let no other
+    thread run until then, unless programs are started without vfork.
     """
     if sys.version_info < _LETS_THREADS_RUN:
         setattr(subprocess, "_USE_VFORK", False)  # noqa: B010 # by this name in its documentation
@@ -28,9 +28,9 @@ def start_beside(serve: Callable[[], object]) -> None:
 
 
 def start_detached(module: str, control: socket.socket) -> None:
-    """Run ``main`` of a module of ours, with a socket whose number is its last argument.
+    """Run ``main`` of a module of ours as a process, with a socket whose number is its last argument.
 
-    It sees the standard library and this program, and nothing of the environment. Raises OSError and
+    It gets only the standard library and this program, and no environment. Raises OSError and
     ``subprocess.SubprocessError`` when that fails.
     """
     start = _START.format(module=module)

@@ -1,7 +1,7 @@
-"""The small process that ends what commands still run once the program is gone, however it went.
+"""The small process that ends what commands left running once the program is gone, for any reason.
 
-It watches the runs that no supervisor outside of the program does, and ends one that uses up more than
-it may. The parents of such commands are forked from it. Run with the standard library alone.
+It watches the runs that no supervisor outside of the program watches, and ends one that exceeds its
+limits. It forks the parents of such commands. Uses only the standard library.
 """
 
 import json
@@ -33,9 +33,9 @@ _LOOKS = 50
 
 
 def watch(control: socket.socket, parents: Parents) -> ProcessTracker | None:
-    """Hear which sessions begin and end, until the program is gone; gives what it left.
+    """Note which sessions begin and end, until the program is gone; returns the remaining processes.
 
-    The first message holds the mark of all its commands. None when there was none.
+    The first message has the mark of all its commands. None if there was no message.
     """
     tracker: ProcessTracker | None = None
     usual, counted = tasks_of_the_system(), dict[int, ProcessTracker]()
@@ -89,7 +89,7 @@ def _record(
 
 
 def _counted(message: Mapping[str, Any], usual: int, group: ControlGroup | None) -> ProcessTracker:
-    """A run that may have only so much: found by its control group, its parent, or session and mark."""
+    """A run with limits, known by its control group, its parent, or its session and mark."""
     tracker = ProcessTracker(message["limits"], mark=message["run"], usual=usual)
     tracker.add(message["session"], message["since"], group, _parent(message))
     return tracker
@@ -101,7 +101,7 @@ def _parent(message: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _count(counted: Mapping[int, ProcessTracker], control: socket.socket) -> None:
-    """End every run whose processes have more together than they may."""
+    """End every run whose processes together exceed a limit."""
     system = system_amounts() if counted else {}
     for session, tracker in counted.items():
         if limit := tracker.exceeded(system):
@@ -112,7 +112,7 @@ def _count(counted: Mapping[int, ProcessTracker], control: socket.socket) -> Non
 
 
 def drop_ended(whole: ProcessTracker, counted: dict[int, ProcessTracker]) -> None:
-    """Forget the runs of which nothing is left: the numbers of their sessions can be given anew."""
+    """Forget runs without a process: the numbers of their sessions can be used again."""
     table = ProcessTable(hasty=True)
     for session in [number for number, tracker in counted.items() if not tracker.living(table)]:
         del counted[session]
@@ -120,7 +120,7 @@ def drop_ended(whole: ProcessTracker, counted: dict[int, ProcessTracker]) -> Non
 
 
 def main() -> None:
-    """Be this process; the control socket is the descriptor named last."""
+    """Run this process; the last argument is the number of the control socket."""
     os.chdir("/")
     signals.keep_own()
     signals.ignore(*IGNORED)

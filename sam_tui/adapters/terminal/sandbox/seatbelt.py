@@ -72,7 +72,7 @@ def _is_local(host: str) -> bool:
 
 
 def _stands_in(entry: HostEntry, entries: Sequence[HostEntry]) -> bool:
-    """Whether a list has all of an entry: one for every port stands in no list of single ports."""
+    """Whether a list contains an entry; one for every port is in no list of single ports."""
     wide = (other for other in entries if other.port in (None, entry.port))
     return any(other.covers(entry.host, entry.port) for other in wide)
 

@@ -1,4 +1,4 @@
-"""Strict mode: bubblewrap mounts everything read-only, hides secrets and sockets, and splits off."""
+"""Strict mode: bubblewrap mounts everything read-only, hides secrets and sockets, unshares the rest."""
 
 import os
 import shutil
@@ -20,9 +20,9 @@ _working: set[str] = set()
 
 
 def bubblewrap() -> str:
-    """The path of bubblewrap, which is tried until it works once.
+    """The path of bubblewrap, tried out until it has worked once.
 
-    What keeps it from working may pass, and another ``PATH`` may lead to another. Raises
+    The reason why it fails may pass, and another ``PATH`` may lead to another program. Raises
     ``ConfigurationError`` where it is not installed or does not work.
     """
     program = shutil.which("bwrap") if sys.platform == "linux" else None
@@ -42,7 +42,7 @@ def bubblewrap() -> str:
 
 
 def _refusal(program: str) -> str:
-    """What bubblewrap says where it does not work; empty where it does."""
+    """The error output of bubblewrap where it does not work; empty where it does."""
     import subprocess
 
     from sam_tui.core.text.plain import gist

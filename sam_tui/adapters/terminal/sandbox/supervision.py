@@ -76,7 +76,7 @@ class Held:
 
     @property
     def attended(self) -> bool:
-        """Whether somebody is asked."""
+        """Whether anybody answers the run's questions."""
         return self._ask is not None
 
     def attend(self, ask: AskOutside | None) -> None:
@@ -97,7 +97,7 @@ class Held:
         task.add_done_callback(self._settled)
 
     def abandon(self) -> None:
-        """The supervisor is gone: system calls that would wait for it fail."""
+        """The supervisor is gone: no more questions come, and waiting system calls fail."""
         self.abandoned = True
         self.end()
         self.shut()
@@ -188,7 +188,7 @@ class Supervision:
 
     @property
     def attended(self) -> bool:
-        """Whether questions of its first run are put to somebody."""
+        """Whether anybody answers the questions of the first run."""
         handle = self._held.get(1)
         return handle is not None and handle.attended
 
@@ -245,11 +245,11 @@ class Supervision:
         return self._last, handle
 
     def begin(self, number: int, session: int) -> None:
-        """The command of a run leads that session."""
+        """Report the session of a run's command."""
         self.send({"tell": "began", "run": number, "session": session})
 
     async def finish(self, number: int) -> None:
-        """Wait until what an ended run wrote to places was judged, and asked for."""
+        """Wait until the writes of an ended run to places that later run are judged and answered."""
         self.receive()
         handle = self._held.get(number)
         if handle is not None and handle.drafting and handle.lives:
@@ -266,13 +266,13 @@ class Supervision:
             self.send({"tell": "stop", "run": number})
 
     def send(self, message: Mapping[str, object]) -> None:
-        """Say something to the supervisor, if it is still there."""
+        """Send a message to the supervisor, if it is still there."""
         if self._control is not None:
             with suppress(OSError):
                 self._control.send(json.dumps(message).encode())
 
     def receive(self) -> None:
-        """Take in all that the supervisor said."""
+        """Handle all messages that the supervisor has sent."""
         while self._control is not None:
             try:
                 data = self._control.recv(MESSAGE, socket.MSG_DONTWAIT)
@@ -326,7 +326,7 @@ class Supervision:
             start_detached(_MODULE, theirs)
 
     def _lost(self) -> None:
-        """The control socket is of no more use."""
+        """The connection to the supervisor is broken: drop it."""
         control, self._control = self._control, None
         if control is None:
             return
@@ -339,7 +339,7 @@ class Supervision:
             handle.abandon()
 
     def _listen(self) -> None:
-        """Hear the supervisor on the loop that runs now."""
+        """Receive the supervisor's messages on the running loop."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

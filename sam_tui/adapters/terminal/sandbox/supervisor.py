@@ -79,7 +79,7 @@ class Supervisor:
         self._landlock_decides = frozenset(calls[name] for name in named if name in calls)
 
     def serve(self) -> ProcessTracker:
-        """Answer until the control socket closes; gives what is left of all runs."""
+        """Answer until the control socket closes; returns the remaining processes of all runs."""
         control = self._control.fileno()
         self._poll.register(control, select.EPOLLIN)
         try:
@@ -96,7 +96,7 @@ class Supervisor:
             self._end()
 
     def _take(self, descriptor: int, events: int) -> None:
-        """What is ready on a descriptor of a run; nothing for one that went meanwhile."""
+        """Handle what is ready on a descriptor of a run, unless the run has ended meanwhile."""
         if descriptor in self._listening:
             self._hear(descriptor, events)
         elif descriptor in self._enrolling:
@@ -112,7 +112,7 @@ class Supervisor:
         return not events & ~select.EPOLLOUT or self._obey()
 
     def _count(self) -> None:
-        """End every run whose processes have more together than they may."""
+        """End every run whose processes together exceed a limit."""
         self._count_next = time.monotonic() + COUNT_SECONDS
         system = system_amounts()
         for watch in self._counted:
@@ -139,7 +139,7 @@ class Supervisor:
         self._control.close()
 
     def _obey(self) -> bool:
-        """One message of the program; False once it is gone."""
+        """Handle one message of the program; False once the program is gone."""
         try:
             data, descriptors, _, _ = socket.recv_fds(self._control, MESSAGE, 4)
         except ConnectionResetError:
@@ -156,7 +156,7 @@ class Supervisor:
         return True
 
     def _begin(self, message: Mapping[str, Any], enrolling: int) -> None:
-        """A run whose command will come by a socket."""
+        """Begin a run, whose command will come by a socket."""
         terms = RunTerms(
             message["run"],
             tuple(message["roots"]),
@@ -179,7 +179,7 @@ class Supervisor:
         self._poll.register(enrolment.fileno(), select.EPOLLIN)
 
     def _told(self, watch: Watch, message: Mapping[str, Any]) -> None:
-        """What the program says of a run."""
+        """Handle a message of the program about a run."""
         match message["tell"]:
             case "answer":
                 watch.answer(
@@ -216,7 +216,7 @@ class Supervisor:
                 self._send()
 
     def _send(self) -> None:
-        """Send what the program can take; never wait for it, for it may be waiting for an answer."""
+        """Send the messages that the program accepts now; never wait, as it may wait for an answer."""
         events = select.EPOLLIN
         while self._unsent:
             try:
@@ -275,7 +275,7 @@ class Supervisor:
             watch.later_run.when_settled(lambda: self._forget(watch))
 
     def _forget(self, watch: Watch) -> None:
-        """A run is over, with all that was asked about it."""
+        """Forget an ended run with all its questions."""
         self._runs.pop(watch.number, None)
         if watch.created.left:
             self._ended.append(watch.created)
@@ -302,9 +302,9 @@ class Supervisor:
 
 
 def serve(control: socket.socket) -> ProcessTracker:
-    """Be the supervisor behind a control socket, on this thread, until the socket closes.
+    """Run the supervisor behind a control socket, on this thread, until the socket closes.
 
-    Gives what is left of all runs: the program closed without ending them, or died.
+    Returns the remaining processes of all runs: the program closed without ending them, or died.
     """
     if threading.current_thread() is not threading.main_thread():
         # A signal would interrupt the handing over of a descriptor: the caller's open would then return
@@ -317,7 +317,7 @@ def serve(control: socket.socket) -> ProcessTracker:
 
 
 def main() -> None:
-    """Be the supervisor in this process; the control socket is the descriptor named last."""
+    """Run the supervisor in this process; the last argument is the number of the control socket."""
     descriptor = int(sys.argv[-1])
     os.chdir("/")
     os.umask(0)

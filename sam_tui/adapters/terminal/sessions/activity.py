@@ -1,5 +1,5 @@
-"""What a session is doing: whether a command runs in it, and whether anything in it waits for keys;
-who is to hear of changes."""
+"""The state of a session: whether a command runs in it, and whether a program waits for keys; watchers
+learn of changes."""
 
 import asyncio
 import math
@@ -19,7 +19,7 @@ from sam_tui.core.ports.processes.terminals import TerminalState
 
 
 class Watchers:
-    """Callables that are called in turn. The same one given twice is two watchers."""
+    """Callables that are called in order; one that was added twice is called twice."""
 
     def __init__(self) -> None:
         self._watchers: list[_Watcher] = []
@@ -36,7 +36,7 @@ class Watchers:
         return stop
 
     def notify(self) -> None:
-        """Something happened."""
+        """Call every watcher."""
         for watcher in tuple(self._watchers):
             watcher.changed()
 
@@ -61,11 +61,11 @@ class _Job:
 
 
 class TerminationEscalation:
-    """Signals whoever has the terminal now, each process group from the first step on.
+    """Signals the process group that has the terminal, each group from the first step on.
 
-    A shell's own loop hands the terminal from one short job to the next. Only an interrupt of a job
-    ends the loop with it, and bash loses one that comes while it starts a job, so every new group
-    gets an interrupt of its own. The shell gets nothing but interrupts: they end its own loops.
+    A shell's own loop gives the terminal to one short job after another. The loop ends only when a job is
+    interrupted, and bash loses an interrupt that comes while it starts a job, so every new group gets an
+    interrupt of its own. The shell gets only interrupts, which end its own loops.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class TerminationEscalation:
         self._late = False
 
     def strike(self, group: int) -> str:
-        """Signal the group that has the terminal, if it is due; 0 is nobody.
+        """Signal the group that has the terminal, if its next signal is due; 0 means no group.
 
-        Returns the name of the signal, such as ``TERM``; empty where none was sent.
+        Returns the name of the signal, such as ``TERM``; empty if none was sent.
         """
         if group <= 0:
             return ""
@@ -103,10 +103,10 @@ class TerminationEscalation:
         return _STEPS[job.stage].name.removeprefix("SIG")
 
     def confirm(self) -> bool:
-        """Interrupt the shell, which waits for keys, once more; False when it got no interrupt since.
+        """Interrupt the waiting shell once more; False if it got no interrupt since the last call.
 
-        bash keeps an interrupt that comes while it goes back to its prompt, and takes it out on the
-        next line: its first key is lost. One that comes while it waits for keys clears that.
+        An interrupt that comes while bash returns to its prompt takes effect on the next line, whose first
+        key is lost. Another interrupt at the prompt clears that.
         """
         late, self._late = self._late, False
         if late:
@@ -115,7 +115,7 @@ class TerminationEscalation:
 
 
 def _image(pid: int) -> str:
-    """The program that a process runs; empty where that is not told."""
+    """The path of a process's program; empty if unknown."""
     try:
         return os.readlink(f"/proc/{pid}/exe")
     except OSError:
@@ -147,7 +147,7 @@ class Activity:
         self._last_output = time.monotonic()
 
     def on_output(self) -> None:
-        """Output came."""
+        """Note that output came."""
         self._last_output = time.monotonic()
 
     def wake(self) -> None:
@@ -156,7 +156,7 @@ class Activity:
 
     @property
     def state(self) -> TerminalState:
-        """What it is doing now, as far as its shell and the system tell."""
+        """The present state, from the shell's marks and the system."""
         seconds = time.monotonic() - self._last_output
         secret = self._pty.modes.secret
         if not self._pty.running or (self._log.at_prompt and not self._pty.unread):
@@ -203,9 +203,9 @@ class Activity:
                 return
 
     async def settled(self, *, within: float) -> TerminalState:
-        """Wait until a command finished, a program waits for keys, it ended, or time is up.
+        """Wait until a command finished, a program waits for keys, the session ended, or time is up.
 
-        The end of a command is what the shell told, and that all that was typed has been read.
+        A command has finished when the shell has reported it and has read all typed keys.
         """
         began = time.monotonic()
         while self._pty.running and (left := began + within - time.monotonic()) > 0:
@@ -218,13 +218,13 @@ class Activity:
         return self.state
 
     def _lagged(self) -> bool:
-        """Whether something was printed before it began to wait that nobody has heard yet."""
+        """Whether there is unread output from before the program began to wait."""
         self._sound.clear()
         self._pty.catch_up()
         return self._sound.is_set()
 
     async def _sounds(self, within: float) -> bool:
-        """Whether something is printed, or it ends, within some seconds."""
+        """Whether the session prints something or ends within so many seconds."""
         self._sound.clear()
         try:
             async with asyncio.timeout(within):
@@ -246,9 +246,9 @@ class Activity:
         return (waiting.reading or waiting.polling) and not pending(shell, signal.SIGINT)
 
     def _is_back(self) -> bool:
-        """Whether the shell itself waits for the next command, and no interrupt is on its way to it.
+        """Whether the shell waits for the next command, with no interrupt still on its way to it.
 
-        What is typed then is not lost to an interrupt that the shell takes late.
+        The shell would apply a late interrupt to the next typed line.
         """
         if not self._pty.running:
             return True
@@ -262,12 +262,12 @@ class Activity:
         return waits and not pending(shell, signal.SIGINT)
 
     def _needs_somebody(self, silence: float) -> bool:
-        """Whether, silent for so long, it does nothing but wait for keys."""
+        """Whether a session that was silent for so long does nothing but wait for keys."""
         if silence < _PAUSE or self._pty.unread:
             return False
         waiting = self._waits()
         if not waiting.readable:
-            # Without a look at the process only silence and the prompt are left to judge by.
+            # Without access to the process only silence and the prompt can show that.
             return silence >= (_LONG_PAUSE if self._log.at_prompt else self._patience())
         if waiting.reading or (waiting.polling and self._log.at_prompt):
             return True
@@ -284,7 +284,7 @@ class Activity:
         return blocked([shell] if at_prompt else pids, self._pty.tty_name)
 
     def _patience(self) -> float:
-        """How long it must be silent to be taken for waiting, by what it looks like."""
+        """The seconds of silence after which it counts as waiting, depending on its last line."""
         line = self._history.since(self._history.end - _LINE).text.rpartition("\n")[2]
         if looks_like_prompt(line):
             return _LONG_PAUSE

@@ -1,4 +1,4 @@
-"""What the agent may see of a session's screen once the person has held it."""
+"""The agent's view of a session's screen after the person has held it."""
 
 import codecs
 import difflib
@@ -21,9 +21,9 @@ _ASCII = dict.fromkeys(range(0x20, 0x7F), HIDDEN)
 
 
 class AgentView:
-    """A second emulator: moved like the first, without the characters of what is the person's.
+    """A second emulator, which gets the same output with the person's characters covered.
 
-    So it knows cell by cell what is redacted, through wraps, scrolling and redraws.
+    So it knows for each cell whether it is redacted, through wraps, scrolling and redraws.
     """
 
     def __init__(self, size: tuple[int, int], printed: str) -> None:
@@ -34,7 +34,7 @@ class AgentView:
         self._before: list[str] = []
 
     def feed(self, data: bytes, *, visible: bool) -> None:
-        """Take in output; where it is not ``visible``, with each character covered."""
+        """Add output; if it is not ``visible``, with each character covered."""
         if visible:
             self.screen.feed(data)
             return
@@ -46,11 +46,11 @@ class AgentView:
         self.screen.feed(covered.encode())
 
     def begin(self) -> None:
-        """The person holds it from now on."""
+        """Begin: the person is the holder from now on."""
         self._before = self._lines()
 
     def changed(self) -> str:
-        """The lines that are new since then."""
+        """The lines that are new since ``begin``."""
         self._decoder.reset()
         self._rest = ""
         after = self._lines()
@@ -62,7 +62,7 @@ class AgentView:
         return "\n".join(new)
 
     def covered_lines(self, real: EmulatedScreen) -> list[str]:
-        """What the real screen says in the lines of which the agent may not see something."""
+        """The text of the real screen in lines of which the agent may not see a part."""
         top = real.scrollback.total - real.rows
         covered = [
             row

@@ -1,4 +1,4 @@
-"""A held session, or a recording, in the terminal that a command was started in."""
+"""Shows a held session, or a recording, in the terminal in which a command was started."""
 
 import asyncio
 import os
@@ -48,11 +48,11 @@ _CLEAR = (
 
 
 async def attach(holders: Holders, terminal: KeptSession) -> int | None:
-    """Be at a held session until it ends, Ctrl+] twice or the end of input; its exit code, None while
-    it runs.
+    """Stay attached to a held session until it ends, Ctrl+] is pressed twice, or input ends. Returns its
+    exit code, None while it runs.
 
-    From the first key on the person holds it, until they leave: the agent gets to see nothing of that.
-    Raises ``ToolError`` when another program has it.
+    From the first key until they leave, the person is the holder; the agent sees nothing of that.
+    Raises ``ToolError`` if another program has the session.
     """
     process = await holders.attach(terminal)
     loop = asyncio.get_running_loop()
@@ -85,7 +85,7 @@ async def attach(holders: Holders, terminal: KeptSession) -> int | None:
 
 
 class _Attachment:
-    """A person at a held session."""
+    """A person's connection to a held session."""
 
     def __init__(self, process: HeldProcess, nonce: str) -> None:
         # The library takes a tenth of a second to load, and recordings are played without.
@@ -114,7 +114,7 @@ class _Attachment:
     def begin(self) -> None:
         """Draw the earlier output on the alternate screen, and give the session this terminal's size."""
         self.draw(_OPENING)
-        # What was asked in the past waits for no answer, which would be typed into the session.
+        # Questions in earlier output get no answer, which would be typed into the session.
         self._show(QUESTION.sub(b"", self._process.ring.content()))
         self.fit()
 
@@ -146,7 +146,7 @@ class _Attachment:
         self.draw(drawn(self._screen, underlines=self._underlines).encode())
 
     def draw(self, data: bytes) -> None:
-        """Write to this terminal; where it is gone, that ends being here."""
+        """Write to this terminal; if it is gone, detach."""
         try:
             _write(data)
         except OSError:
@@ -190,7 +190,7 @@ class _Attachment:
             self.over.set()
 
     def _pass_on(self, data: bytes) -> None:
-        """Keys, and what the terminal says itself, which is no key behind the first of the two."""
+        """Type keys, and pass on the terminal's own messages, which do not complete a Ctrl+] chord."""
         if without_releases(without_replies(data)):
             self._release(followed=True)
         if data:
@@ -222,7 +222,7 @@ class _Attachment:
             self._write_on()
 
     def _write_on(self) -> None:
-        """Type what waits as far as the session takes it; the rest when its program reads."""
+        """Type the waiting input as far as the session accepts it; the rest when its program reads."""
         loop, handle = asyncio.get_running_loop(), self._process.fd
         try:
             del self._unwritten[: os.write(handle, self._unwritten)]
@@ -249,7 +249,7 @@ class _Attachment:
         self._process.leave()
 
     def _take(self) -> None:
-        """It is the person's from now on; what was printed until now was not."""
+        """Make the person the holder; output until now stays visible to the agent."""
         if not self._session_holder.withheld:
             self._catch_up()
             self._process.on_output(NOT_RECORDED.encode())
@@ -261,7 +261,7 @@ class _Attachment:
                 break
 
     def fit(self) -> None:
-        """The session follows the size of this terminal."""
+        """Give the session the size of this terminal."""
         size = os.get_terminal_size(sys.stdin.fileno())
         self._process.resize(size.columns, size.lines)
         self._screen.resize(size.columns, size.lines)

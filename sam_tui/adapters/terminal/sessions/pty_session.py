@@ -83,7 +83,7 @@ class PtySession(Watchers):
 
     @property
     def id(self) -> SessionId:
-        """Opaque and unguessable."""
+        """The id, unguessable and without meaning."""
         return SessionId(self._origin.id)
 
     @property
@@ -108,12 +108,12 @@ class PtySession(Watchers):
 
     @property
     def directory(self) -> str:
-        """Where its shell is now: as it told, else as the system knows, else where it started."""
+        """The shell's present folder: as it reported, else as the system knows, else where it started."""
         return self._log.directory or (self.running and folder_of(self.pid)) or self._origin.cwd
 
     @property
     def starts(self) -> bool:
-        """Whether its shell has yet to tell its first prompt."""
+        """Whether the shell has not reported its first prompt yet."""
         return not self._log.integrated
 
     @property
@@ -140,7 +140,7 @@ class PtySession(Watchers):
 
     @property
     def screen(self) -> Screen:
-        """The emulator, made at the first look from the output that is kept."""
+        """The emulator, made at the first use from the stored output."""
         return self._emulator()
 
     def write(self, data: bytes) -> None:
@@ -151,7 +151,7 @@ class PtySession(Watchers):
             self._type(data)
 
     def type(self, data: bytes) -> None:
-        """The person types, and holds it from then on. Raises ``ToolError`` where it is only watched."""
+        """Type as the person, who becomes the holder. Raises ``ToolError`` if nobody may type."""
         if self.turns.holder == "watch":
             raise ToolError("This terminal is watched only.")
         if self.turns.holder == "agent":
@@ -162,7 +162,7 @@ class PtySession(Watchers):
         self._type(data)
 
     def report(self, data: bytes) -> None:
-        """Tell its program of the mouse or the focus, where the person holds it."""
+        """Report mouse or focus to the program while the person is the holder."""
         if self.turns.holder == "person":
             self._type(data)
 
@@ -196,7 +196,7 @@ class PtySession(Watchers):
             self._recorder.resized(columns, rows)
 
     def serves(self, spec: SessionSpec) -> bool:
-        """Whether it is what a spec asks for: alive, in that folder, and no less confined."""
+        """Whether it fits a spec: alive, in that folder, and confined if the spec asks for it."""
         return self.running and self._origin.serves(spec) and self.cwd == start_folder(spec)
 
     def looser(self, spec: SessionSpec, network: str) -> bool:
@@ -204,7 +204,7 @@ class PtySession(Watchers):
         return self.resumed and self._origin.looser(spec, network)
 
     def attend(self, spec: SessionSpec) -> None:
-        """Put what its programs want outside to whom a spec names, where nobody is asked yet."""
+        """Have the function of a spec answer its programs' questions, if nobody does yet."""
         supervision = self._process.supervision if isinstance(self._process, HeldProcess) else None
         if supervision is not None and not supervision.attended:
             supervision.attend(spec.ask)
@@ -231,7 +231,7 @@ class PtySession(Watchers):
                 self._take(part)
         self._log.past = False
         if process.earlier_hold.holder == "person":
-            # Nobody kept what was printed: the program is made to draw itself anew.
+            # Nobody stored the output, so the program has to redraw its screen.
             self._log.lost(self._history.end)
             self.pty.redraw(*self._size)
         if process.earlier_hold != Hold():

@@ -1,4 +1,4 @@
-"""The recording of a session as it runs: it begins with the screen, and has nothing of the person's."""
+"""Records a session while it runs, starting with its screen and without the person's private text."""
 
 import codecs
 import time
@@ -19,9 +19,9 @@ _FOLLOWING = 16
 
 
 class SessionRecording:
-    """Writes down what a session prints, but for what is the person's, and on request what is typed.
+    """Writes a session's output, except for the person's, and on request the typed input.
 
-    A piece of output waits until enough follows on it to tell whether it is part of something that the
+    A piece of output waits until enough has followed to decide whether it belongs to something that the
     person typed. ``emulator`` is the session's own screen.
     """
 
@@ -58,11 +58,11 @@ class SessionRecording:
         opening = "\x1b[?1049h" if screen.alternate else ""
         if screen.scrollback.visible() == seen.text:
             return opening + drawn(screen)
-        # What the person typed stands in it again, and what covers it takes other room than it.
+        # The screen contains what the person typed, and its cover has another length.
         return f"{opening}\x1b[H\x1b[2J" + seen.text.rstrip("\n").replace("\n", "\r\n")
 
     def output(self, data: bytes) -> None:
-        """What the program prints now; before the session's own screens take it in."""
+        """Record output, before the session's own screens process it."""
         if self._turns.private:
             self._end()
             self._gap = True
@@ -80,7 +80,7 @@ class SessionRecording:
             self._add("i", data.decode(errors="replace"))
 
     def resized(self, columns: int, rows: int) -> None:
-        """A new size."""
+        """Record a new size."""
         self._add("r", f"{columns}x{rows}")
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class SessionRecording:
         self._write(0)
 
     def _write(self, following: int) -> None:
-        """Write what waits, but for the newest pieces on which too little follows."""
+        """Write the waiting pieces, except for the newest, after which too little has followed."""
         ready, after = len(self._waiting), 0
         while ready and after < following:
             ready -= 1

@@ -1,7 +1,7 @@
-"""Output of a program as the terminal around may get it: what draws, and nothing that acts there.
+"""A program's output for the terminal around: it may draw, but not act on that terminal.
 
-Read as terminals do: controls within a sequence act before it, an escape, CAN or SUB breaks it off. A piece
-that is left out so never joins what stood around it.
+Output is read as terminals read it: controls within a sequence act first, and an escape, CAN or SUB ends
+it. So a removed piece never joins the text before and after it.
 """
 
 import re
@@ -31,8 +31,8 @@ _LONGEST = 4096
 
 
 class SafeOutput:
-    """Output without what it could do to the terminal around: strings such as the clipboard's (OSC 52), the
-    size, place and titles of its window, the lines that it keeps, and printers."""
+    """Removes from output what acts on the terminal around: strings such as the clipboard's (OSC 52), the
+    size, position and titles of its window, its scrollback, and printers."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -46,10 +46,10 @@ class SafeOutput:
         return _TOKEN.sub(self._drawn, text).encode()
 
     def _drawn(self, match: re.Match[str]) -> str:
-        """What is passed on of a sequence: all of it, or the controls that stood within."""
+        """The part of a sequence to pass on: all of it, or only the controls within it."""
         begun, whole = match["begun"], match["whole"]
         if begun is not None and begun[:1] in _STRINGS:
-            # What a string holds is left out, so that its beginning stands for it.
+            # A string's content is removed: only its beginning waits for its end.
             end = "\x1b" if begun[1:].endswith("\x1b") else ""
             self._held = f"\x1b{begun[:1]}{end}"
             return _controls(match[0][: match.start("begun") - match.start()])

@@ -31,7 +31,7 @@ _AGAIN = 1.0
 
 
 class AskAfterStart:
-    """Asks as ``ask`` does, once ``starts`` says no."""
+    """Calls ``ask``, but only once ``starts`` returns False."""
 
     def __init__(self, ask: AskOutside) -> None:
         self._ask = ask
@@ -48,8 +48,8 @@ class AskAfterStart:
 class PtyTerminals:
     """The ``Terminals`` port: every session of one runtime, at most one per conversation.
 
-    With ``holders`` agents' sessions are kept by holders: they outlive this program, and are taken
-    over by the next one that opens their conversation.
+    With ``holders``, holder processes keep the agents' sessions: they outlive this program, and the next
+    program that opens their conversation takes them over.
     """
 
     def __init__(self, sandbox: Sandbox, holders: Holders | None = None) -> None:
@@ -227,7 +227,7 @@ class PtyTerminals:
         )
 
     async def _resume(self, conversation: ConversationId) -> PtySession | None:
-        """Take over what a holder keeps for a conversation."""
+        """Attach to the session that a holder keeps for a conversation."""
         for terminal in await self._holders.all() if self._holders is not None else ():
             if terminal.origin.conversation != conversation or terminal.attached:
                 continue
@@ -247,12 +247,12 @@ class PtyTerminals:
 
 
 def _ask_after_start(spec: SessionSpec, integration: Integration) -> AskOutside | None:
-    """Whom to ask, once the shell has told its first prompt; at once where it tells none."""
+    """The function that asks: after the shell's first prompt, or at once if it reports no prompts."""
     return AskAfterStart(spec.ask) if spec.ask is not None and integration.nonce else spec.ask
 
 
 def _wanted(spec: SessionSpec, ask: AskOutside | None, integration: Integration) -> Wanted:
-    """The shell reads its integration, wherever else it may not."""
+    """How the session is confined; its shell may read the files of its integration."""
     readable = (os.path.realpath(integration.folder),) if integration.folder else ()
     return Wanted(tuple(spec.writable), ask, spec.network, readable)
 

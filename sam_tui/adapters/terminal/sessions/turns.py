@@ -65,9 +65,9 @@ class TurnParts:
 class Turns(SessionHolder):
     """The person's turns in one session of an agent.
 
-    Meanwhile, and until nothing that they left unfinished stands before the agent's keys, the session
-    is ``private``: only the screen hears what is printed, and the agent's view of it has characters
-    only where they are surely a prompt's, or of a command during which nothing was typed.
+    During a turn, and until nothing unfinished of it stands before the agent's keys, the session is
+    ``private``: only the screen gets the output. The agent's view then has characters only where they
+    surely belong to a prompt, or to a command during which nothing was typed.
     """
 
     def __init__(self, parts: "TurnParts") -> None:
@@ -89,12 +89,12 @@ class Turns(SessionHolder):
 
     @property
     def private(self) -> bool:
-        """Whether what happens now is kept nowhere."""
+        """Whether the output of this moment is stored nowhere."""
         return self.withheld or self._tidying is not None
 
     @property
     def agent_screen(self) -> AgentScreen:
-        """What the agent may see of the screen: all, until the person has held it."""
+        """The agent's view of the screen: all of it, until the person has been the holder."""
         screen = self._parts.emulator() if self.view is None else self.view.screen
         return AgentScreen(
             self.redacted(screen.title),
@@ -106,12 +106,12 @@ class Turns(SessionHolder):
         )
 
     def printed(self, start: int, end: int) -> str:
-        """Output between two indexes, without what the person typed, though one may cut it in two."""
+        """Output between two indexes, without what the person typed, even if an index cuts that in two."""
         around = self._parts.history.since(start - _AROUND, end + _AROUND)
         return self.redacted(around.text, (start - around.start, end - around.start))
 
     def resume(self, hold: Hold) -> None:
-        """Go on where an earlier program stopped."""
+        """Restore the state of an earlier program."""
         super().resume(hold)
         if self.withheld:
             self._begin()
@@ -119,13 +119,13 @@ class Turns(SessionHolder):
             self._tidy()
 
     def pass_to(self, holder: Holder, reason: str = "") -> None:
-        """Change who types into it, or tell the person another reason; nothing in their own."""
+        """Change the holder, or the reason shown to the person; does nothing in their own session."""
         if self._personal or (holder == self.holder and not reason):
             return
         # Output until now belongs to the previous holder.
         self._pty.catch_up()
         process = self._parts.process
-        # Made now at the latest: what comes while the person holds it is on the screen alone.
+        # Make the view now at the latest: the person's output will be on the screen only.
         screen = self._parts.emulator()
         tidy = False
         if holder == "person":
@@ -150,7 +150,7 @@ class Turns(SessionHolder):
         self._parts.notify()
 
     def _begin(self) -> None:
-        """The person holds it from now on."""
+        """Begin a turn of the person."""
         self.close()
         if self.view is None:
             # The library takes a tenth of a second to load: see the session's emulator.
@@ -166,7 +166,7 @@ class Turns(SessionHolder):
         self._entered = self._drawing = self._running = False
 
     def _give_back(self, screen: "EmulatedScreen") -> None:
-        """Type for the person what they had left unfinished, where they find an empty line."""
+        """Type the person's unfinished line again for them, if the shell's line is empty."""
         line = self.aside
         if not line or not self._untouched or not self._activity.at_line():
             return
@@ -177,7 +177,7 @@ class Turns(SessionHolder):
             self._pty.write(keys)
 
     def wrote(self, data: bytes) -> bool:
-        """The agent types this; False where it is typed later. ``ToolError`` where it may not be."""
+        """The agent types this; False if it will be typed later. Raises ``ToolError`` if it may not."""
         if self.blocked and data != _INTERRUPT:
             raise ToolError(self.blocked, hint=_WAYS)
         self.blocked = ""
@@ -188,7 +188,7 @@ class Turns(SessionHolder):
         return self._tidying is None
 
     def typed(self, data: bytes) -> None:
-        """The person types this now."""
+        """The person types this."""
         screen = self._parts.emulator()
         enters = len(_ENTERS.findall(characters(data)))
         if enters and screen.cursor is not None:
@@ -233,7 +233,7 @@ class Turns(SessionHolder):
         self._told.set()
 
     def _changed(self, real: "EmulatedScreen") -> str:
-        """The lines of the screen that are new to the agent; the rest is redacted from then on."""
+        """The lines of the screen that are new to the agent; the others are redacted from then on."""
         if self.view is None:
             return ""
         for line in self.view.covered_lines(real):
@@ -243,7 +243,7 @@ class Turns(SessionHolder):
     # ---- the line that was left unfinished
 
     def _tidy(self) -> None:
-        """Set aside what the person left unfinished; then the agent's keys go in."""
+        """Set the person's unfinished line aside, then type the agent's keys."""
         self.blocked = ""
         self._tidying = task = asyncio.get_running_loop().create_task(self._tidied())
         task.add_done_callback(self._tidy_over)
@@ -265,21 +265,21 @@ class Turns(SessionHolder):
         self.touched = self.open = bool(self.blocked)
 
     async def tidied(self) -> None:
-        """Wait until that is done. Raises ``ToolError`` where something unfinished is left."""
+        """Wait until the line is set aside. Raises ``ToolError`` if an unfinished one remains."""
         if self._tidying is not None:
             await asyncio.wait([self._tidying])
         if self.blocked:
             raise ToolError(self.blocked, hint=_WAYS)
 
     def close(self) -> None:
-        """Leave off: it ended, or somebody else has it now."""
+        """Stop: the session has ended, or another program has it now."""
         task, self._tidying = self._tidying, None
         self._queued = b""
         if task is not None:
             task.cancel()
 
     async def _set_aside(self) -> None:
-        # A stopped terminal tells nothing, and in a paste that never ended every key is text.
+        # A stopped terminal reports nothing, and in an unfinished paste every key is text.
         self._pty.start_output()
         if self.end_paste():
             self._pty.write(PASTE_OVER)
@@ -298,10 +298,10 @@ class Turns(SessionHolder):
             self.blocked = "" if self._erase() else _LEFT
 
     async def _empty_line(self) -> bool:
-        """Have the shell put its line aside; True once it told an empty one.
+        """Have the shell set its line aside; True once it has reported an empty one.
 
-        A search, a menu or the beginning of another key takes the key to itself, and is over with it or
-        with an interrupt: then the line can be told.
+        A search, a menu or the beginning of another key consumes the key, and ends with it or with an
+        interrupt: then the shell can report its line.
         """
         if not self.open and "D" in self._marks:
             return True
@@ -317,7 +317,7 @@ class Turns(SessionHolder):
         return False
 
     async def _answers(self, keys: bytes, kind: str) -> Mark | None:
-        """The mark of a kind that follows on keys; none once the shell took them in and waits for more."""
+        """The shell's mark of a kind after these keys; None if it waits for more, or time is up."""
         self._marks.clear()
         if not keys or not self._pty.running:
             return None
@@ -336,7 +336,7 @@ class Turns(SessionHolder):
         return self._marks.get(kind)
 
     def _erase(self) -> bool:
-        """Erase the line that a program has not read: the kernel keeps it, or the program does."""
+        """Erase the unread line by the terminal's kill character; whether no line is left."""
         screen = self.view.screen if self.view is not None else None
         if not self._pty.modes.lines:
             # A full-screen program has no line that a command could be joined to.

@@ -1,4 +1,4 @@
-"""What a session's shell told of its commands: records, the prompt, the present folder."""
+"""The commands that a session's shell reported: records, the prompt, and the present folder."""
 
 import re
 from collections import deque
@@ -27,11 +27,11 @@ class _Running:
 
 
 class ShellLog:
-    """Turns a shell's marks into command records. ``trusted`` says whether any came at all.
+    """Turns a shell's marks into command records. ``trusted`` says whether there were any marks.
 
-    bash tells a line of its history, which misses commands that are kept out of it; those are read
-    from what the terminal echoed, through ``printed``. zsh completes an unfinished last line before
-    it tells the end; that is no output of the command.
+    bash reports the last line of its history, which lacks commands that are not stored there; those are
+    read from the terminal's echo, through ``printed``. zsh completes an unfinished last line before it
+    reports the end; that is no output of the command.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ShellLog:
 
     @property
     def at_prompt(self) -> bool:
-        """Whether no command runs, as far as the shell tells."""
+        """Whether no command runs, according to the shell's marks."""
         return self.trusted and self._running is None
 
     @property
@@ -67,7 +67,7 @@ class ShellLog:
         return (*self._records, *running)
 
     def marked(self, mark: Mark, index: int) -> None:
-        """Take in a mark that stood in the output at ``index``."""
+        """Process a mark from the output at ``index``."""
         if mark.kind == "L":
             self.lost(index)
             return
@@ -86,7 +86,7 @@ class ShellLog:
         self._running = _Running(CommandRecord(command, self.directory, index), began)
 
     def lost(self, index: int) -> None:
-        """Marks were lost: until the next one comes, what the shell does is not known from it."""
+        """Marks were lost: until the next one, the state of the shell is unknown."""
         self._finish(index, None)
         self.trusted, self.directory = False, ""
 
@@ -119,7 +119,7 @@ class ShellLog:
 
 
 def told_command(text: str) -> str:
-    """The command that a shell told, without the number that bash puts before it."""
+    """The command that a shell reported, without the number that bash puts before it."""
     match = _NUMBERED.fullmatch(text)
     return (match[2] if match else text).strip("\n")
 

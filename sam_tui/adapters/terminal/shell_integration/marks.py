@@ -1,7 +1,7 @@
 """Shell integration: start files that make a shell mark its prompts, commands and exit codes.
 
-The shell's own files are loaded and left alone. What counts is told by a private mark that carries a
-secret of the session, so that no program's output can forge it, and that nobody else gets to see.
+The shell reads the person's own files, which stay as they are. Only private marks with a secret of the
+session count, so that no program's output can forge them; nobody else gets to see them.
 """
 
 import os
@@ -24,10 +24,10 @@ _ARGUMENTS = re.compile(rb"([BCDLS.]);([0-9]{0,3})")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """``B``: the prompt is written. ``C``: a command starts, ``text`` is it. ``D``: back, in ``text``.
+    """``B``: the prompt ends. ``C``: command ``text`` starts. ``D``: it has ended, in folder ``text``.
 
-    ``S``: ``text`` was set aside out of the line being edited; with the code 1 nothing is left of it.
-    ``L``: here marks were lost, among output that nobody kept.
+    ``S``: ``text`` was moved out of the line being edited; code 1 means that the line is empty now.
+    ``L``: marks were lost here, in output that nobody stored.
 
     ``code`` is the exit code that came with a ``D``.
     """
@@ -58,7 +58,7 @@ class Integration:
 
 
 def integrate(shell: str) -> Integration:
-    """How to start a shell with its integration; plainly, where it has none or none can be written."""
+    """How to start a shell with its integration, or without if it has none or cannot be written."""
     name = os.path.basename(shell)
     if name not in ("bash", "zsh", "fish"):
         return Integration((shell,))
@@ -87,7 +87,7 @@ def lost_mark(nonce: str) -> bytes:
 
 
 class MarkStream:
-    """Takes a session's marks out of its output, wherever the pieces are cut."""
+    """Removes a session's marks from its output, even if a mark comes in several pieces."""
 
     def __init__(self, nonce: str) -> None:
         self._opening = _OSC + nonce.encode() + b";" if nonce else b""
@@ -96,7 +96,7 @@ class MarkStream:
         self._payload = b""
 
     def split(self, data: bytes) -> Iterator[bytes | Mark]:
-        """The output without marks, and the marks, in order. The start of one waits for its rest."""
+        """The output without marks, and the marks, in order. An incomplete mark waits for its rest."""
         if not self._opening:
             yield data
             return
@@ -129,7 +129,7 @@ class MarkStream:
             return
         self._payload += data
         if len(self._payload) > _LONGEST_PAYLOAD:
-            # Nothing a shell tells is that long: its end got lost, and output must not.
+            # No mark is that long: its end was lost, but the output must not be.
             yield from self._mark(".", 0)
 
     def _mark(self, kind: str, code: int) -> Iterator[Mark]:

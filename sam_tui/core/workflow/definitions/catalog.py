@@ -211,9 +211,9 @@ def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[Defin
         text = _SHAPE_FAULTS.get(fault["type"], fault["msg"].removeprefix("Value error, "))
         if fault["type"] == "string_type" and isinstance(fault["input"], bool | int | float):
             text = (
-                "this is text: write it in quotes, because YAML reads words such as yes, no, on and"
+                "this is text: write it in quotes, because YAML reads words such as yes, no, on"
+                " and off, and digits, as another type"
             )
-            text += " off, and digits, as another type"
         problems.append(DefinitionProblem(file.path, file.line(path), f"{where}: {text}"))
     return tuple(problems)
 

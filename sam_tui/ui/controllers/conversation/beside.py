@@ -1,4 +1,4 @@
-"""/btw and /goal: a question beside the conversation, and work that goes on until a command passes."""
+"""/btw and /goal: questions outside of the conversation, and work that ends when a command passes."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ TURNS = 10
 
 
 class BesideTurns:
-    """Asks aside, and begins the next turn of a goal where the one before has ended."""
+    """Asks questions outside of the conversation, and starts the next turn of a goal after each turn."""
 
     def __init__(
         self,

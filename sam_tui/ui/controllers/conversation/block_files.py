@@ -48,7 +48,7 @@ def _argument_file(arguments: str) -> tuple[str, int] | None:
 
 
 class BlockEditor:
-    """Opens files of the workspace alone: what a block says may be anybody's words."""
+    """Opens only files of the workspace, because a block may contain anybody's text."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -1,4 +1,4 @@
-"""What was written and not sent: kept for each conversation, across switching, restarts and kills."""
+"""Stores unsent text for each conversation, across switching, restarts and kills."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ PAUSE = 1.0
 
 
 class PromptDrafts:
-    """Follows the conversation on show; before the first prompt a folder has one draft of its own."""
+    """Saves and restores drafts with the displayed conversation; before a first prompt by folder."""
 
     def __init__(
         self, context: Context, current: CurrentConversation, preferences: Preferences
@@ -37,14 +37,14 @@ class PromptDrafts:
         current.arrived.watch(self._arrive)
 
     def begin(self) -> None:
-        """Put in what was left here the last time, unless something was typed since the start."""
+        """Restore the draft of the last run, unless the person has typed since the start."""
         self._key = self._current.id or self._begin
         if not self._area.text:
             self._area.put(self._stored.get(self._key, ""))
         self._area.edited.watch(self._edited)
 
     def keep(self, text: str | None = None) -> None:
-        """Keep what stands in the prompt, or this, for the conversation that was on show."""
+        """Store the prompt's text, or ``text``, as the draft of the conversation that was displayed."""
         text = self._area.whole if text is None else text
         drafts = self._stored
         drafts.pop(self._key, None)
@@ -65,7 +65,7 @@ class PromptDrafts:
             self.keep(text)
 
     def _leave(self) -> None:
-        """Another tab comes on show: what stands in the prompt stays with this one."""
+        """Another tab will be displayed: the text of the prompt stays with this one."""
         self._current.tab.draft = self._area.whole
         self.keep()
         self._area.put("")

@@ -1,4 +1,4 @@
-"""Blocks of the transcript, and whole conversations, written to files that the person names."""
+"""Writes blocks of the transcript and whole conversations to files that the person names."""
 
 import os
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _NUMBERS = 1_000
 
 
 class Exports:
-    """Writes new files alone, masked, and through the port that follows no link."""
+    """Writes only new files, redacted, through the port that follows no link."""
 
     def __init__(self, context: Context, current: CurrentConversation) -> None:
         self._context = context
@@ -67,14 +67,14 @@ class Exports:
         self._context.app.push_screen(form)
 
     def _free(self, name: str) -> str:
-        """A name that nothing in the workspace has."""
+        """A file name that is free in the workspace."""
         stem, ending = os.path.splitext(name)
         names = (name, *(f"{stem}-{number}{ending}" for number in range(2, _NUMBERS)))
         root = self._runtime.workspace.root
         return next((n for n in names if not os.path.lexists(os.path.join(root, n))), name)
 
     def _written(self, text: Callable[[str], str], path: str) -> str:
-        """Write it and say where; why that was not possible, or nothing."""
+        """Write the file and report where; the error as text, or empty."""
         try:
             where = self._runtime.workspace.locate(path, follow=False)
             named_below = not path.startswith(("/", "~")) and ".." not in path.split("/")

@@ -51,7 +51,7 @@ class Forks:
             self._context.notice(_ENDS_HERE)
 
     def _open(self, conversation: "ConversationId", at: int | None) -> bool:
-        """Whether a copy is on show; why there is none was said."""
+        """Open a copy; whether that worked. The transcript shows the error."""
         self._conversations.open(conversation, "fork", at=at)
         return self._conversations.on_show != conversation
 
@@ -62,7 +62,7 @@ class Forks:
             block = above.pop()
             text = self._text(block)
             indexes = [i for i, message in enumerate(messages) if _stands_for(message, block, text)]
-            # The same words may have been said twice: the view may lack a beginning, but no end.
+            # Texts repeat, and the view may lack the beginning: count from the end.
             later = sum(self._text(other) == text for other in below)
             if len(indexes) > later:
                 return indexes[-1 - later]

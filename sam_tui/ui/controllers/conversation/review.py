@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ConversationReview:
-    """Opens the screen over the plan that leads to before the first change, and does what it asks."""
+    """Opens the review of all changes of the conversation, and does what the person chooses in it."""
 
     def __init__(
         self, context: Context, current: CurrentConversation, submit: Callable[[str], None]

@@ -49,7 +49,7 @@ class ConversationTabs:
     # ---- turns
 
     def turns_of(self, tab: ConversationTab) -> TurnRunner:
-        """Who runs the turns of a tab."""
+        """The runner of a tab's turns."""
         if tab.number not in self._runners:
             self._runners[tab.number] = TurnRunner(
                 self._context, tab, self._current, self._conversations, self._models
@@ -58,11 +58,11 @@ class ConversationTabs:
 
     @property
     def turns(self) -> TurnRunner:
-        """Who runs the turns of the tab on show."""
+        """The runner of the displayed tab's turns."""
         return self.turns_of(self._current.tab)
 
     def runner_of(self, worker: Worker[object]) -> TurnRunner | None:
-        """Whose turn a worker runs, or ran last."""
+        """The runner whose newest turn runs, or ran, in a worker."""
         return next((turns for turns in self._runners.values() if turns.owns(worker)), None)
 
     @property
@@ -71,7 +71,7 @@ class ConversationTabs:
         return any(turns.running for turns in self._runners.values())
 
     async def close(self) -> None:
-        """Let every turn put things in order."""
+        """Cancel every turn, and wait until each has ended in order."""
         for turns in list(self._runners.values()):
             await turns.close()
 
@@ -135,13 +135,13 @@ class ConversationTabs:
                 self._context.notify(_HOW, warning=True)
 
     def _leave(self) -> None:
-        """The tab on show gives its place away."""
+        """Store the prompt history of the tab that another will replace, and hide its queue."""
         tab, area = self._current.tab, self._screen.prompt.area
         tab.past = list(area.past)
         tab.queue.show(False)
 
     def _arrive(self) -> None:
-        """Another tab is on show: everything that is one conversation's is its own now."""
+        """Display a tab: its transcript, queue and figures replace those of the one before."""
         tab, status, area = self._current.tab, self._screen.status, self._screen.prompt.area
         tab.ended = ""
         self._screen.put_transcript(tab.transcript)

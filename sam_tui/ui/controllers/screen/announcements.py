@@ -1,4 +1,4 @@
-"""What is otherwise seen at a glance, as plain lines: that work began and ended, what is asked, todos."""
+"""Announces as plain lines what others see at a glance: beginning and end of work, questions, todos."""
 
 import time
 

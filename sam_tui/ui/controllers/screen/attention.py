@@ -1,4 +1,4 @@
-"""Calls a person who looks elsewhere, and has the window's title say how it stands."""
+"""Gets the attention of a person who looks elsewhere, and shows the state in the window's title."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ class WindowTitle:
         self._state = self._program = self._written = ""
 
     def of_state(self, activity: ActivityLine, folder: str) -> None:
-        """Say what goes on, and where."""
+        """Show state and folder in the title."""
         name = os.path.basename(folder.rstrip("/")) or folder
         state = "? waiting · " if activity.waiting else "* working · " if activity.busy else ""
         self._state = f"{state}{name} · sam"
@@ -77,13 +77,13 @@ class Attention:
 
     @property
     def away(self) -> bool:
-        """Whether the person looks elsewhere; where that is not told, whether no key came for a while."""
+        """Whether the window lacks focus; if the terminal reports none, whether no key came lately."""
         if self.focus_reported or not self._app.app_focus:
             return not self._app.app_focus
         return self._keyboard.idle >= self._keyboard.patience.reminder
 
     def call(self, words: str) -> None:
-        """Call a person who looks elsewhere. Words are ours: they leave the screen."""
+        """Notify a person who looks elsewhere. ``words`` must be ours, because they leave the screen."""
         if not self.away or self._terms.notify == "off":
             return
         self._app.bell()

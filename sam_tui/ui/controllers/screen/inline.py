@@ -1,4 +1,4 @@
-"""Inline: what is finished is printed above as ordinary text, and only the rest is drawn below it."""
+"""Inline mode: finished text is printed as ordinary lines, and only the rest is drawn below them."""
 
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -33,7 +33,7 @@ class InlineTerminal(Protocol):
     """Whether it is known where the region is."""
 
     def print_above(self, lines: list[str]) -> None:
-        """Have lines stand above as ordinary text."""
+        """Print lines as ordinary text above the drawn rows."""
         ...
 
     def take_rows(self, height: int) -> bool:
@@ -98,7 +98,7 @@ class InlineScreen:
 
 
 def _on_own_ground(style: Style | None, plain: Style) -> Style:
-    """The style, where it is that of plain text without a colour, so that the terminal's own shows."""
+    """The style without the colours of plain text, so that the terminal's own colours show instead."""
     if style is None:
         return Style()
     colour = None if style.color == plain.color else style.color

@@ -1,4 +1,4 @@
-"""Keys in their order: each waits until what the one before it asked for has reached the app."""
+"""Handles keys in order: each waits until all effects of the one before have reached the app."""
 
 import asyncio
 from collections import deque
@@ -15,14 +15,14 @@ _LONGEST = 5.0
 
 
 class KeyArrived(Message):
-    """Went the way of a key, behind all that it made its widget post."""
+    """Follows a key through the message queues, so that it arrives after all messages the key caused."""
 
 
 class KeyOrder:
-    """Which key is on its way to a widget, and the keys behind it.
+    """The key that a widget handles now, and the keys that wait for it.
 
-    Without it a key that the app handles itself overtakes what an earlier one asked for: that is posted
-    by its widget, and comes later.
+    Without it the app would handle a later key before an earlier one's effect, because a widget posts
+    its request as a message that arrives later.
     """
 
     def __init__(self, app: App[None]) -> None:
@@ -38,13 +38,13 @@ class KeyOrder:
         return self._on_way is not None
 
     def follow(self, widget: MessagePump) -> None:
-        """A key is handed to this widget: go behind it, and up from there with what it posts."""
+        """A widget gets a key: send a mark behind it, which follows the key's messages up to the app."""
         self._on_way = mark = KeyArrived()
         widget.call_later(widget.post_message, mark)
         self._look(mark, widget, _LONGEST)
 
     def _look(self, mark: KeyArrived, widget: MessagePump, left: float) -> None:
-        """A widget that is gone, or hears nothing for long, holds up no key."""
+        """Post the mark for a widget that is gone or busy for long, so that no key waits for it."""
         if mark is not self._on_way:
             return
         if left > 0 and widget.is_running and widget.is_attached:
@@ -54,13 +54,13 @@ class KeyOrder:
             self._app.post_message(mark)
 
     def arrived(self, mark: KeyArrived) -> Key | Paste | None:
-        """The key that is next, once the mark of the one before has come."""
+        """The next key to handle, once the mark of the one before has arrived; None if there is none."""
         if mark is self._on_way:
             self._on_way = None
         return self.next()
 
     def next(self) -> Key | Paste | None:
-        """The key that waits for none, if there is one."""
+        """The next key, unless one is still being handled; None if none waits."""
         if self._on_way is not None:
             return None
         if not self._behind and self._then is not None:

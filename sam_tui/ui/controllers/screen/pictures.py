@@ -1,4 +1,4 @@
-"""Has images drawn by the terminal around, where it takes them, and as half blocks where it does not."""
+"""Draws images with the terminal around where it can, and as half blocks where it cannot."""
 
 import asyncio
 import fcntl
@@ -36,7 +36,7 @@ _SIZES = struct.Struct("HHHH")
 
 
 class TerminalPictures:
-    """The images of one app. The terminal is asked when the first of them is to be seen."""
+    """The images of one app. It asks the terminal for its abilities when the first image is visible."""
 
     def __init__(self, app: App[Any], settings: UserSettings, decoded: "Pictures") -> None:
         self._app = app
@@ -72,7 +72,7 @@ class TerminalPictures:
             self._answer.set_result(answer)
 
     async def _ask(self) -> None:
-        """Find out which images the terminal takes, and have its cells drawn accordingly."""
+        """Find out which image protocol the terminal has, and draw the cells by it."""
         driver: Any = self._app._driver  # pyright: ignore[reportPrivateUsage]
         cells = cells_of(driver)
         if cells is None or self._app.is_inline or hasattr(driver, "region"):
@@ -129,7 +129,7 @@ class TerminalPictures:
 
 
 def _pixel_size(raster: "Raster") -> tuple[int, int]:
-    """The most pixels that are worth having for what is so large in cells."""
+    """The largest useful number of pixels for an image of so many cells."""
     width, height = _USUAL_CELL
     return raster.width * width, raster.height * height // 2
 

@@ -1,4 +1,4 @@
-"""Commands of the agent that run for more than a moment, each watched live in a tab of its own."""
+"""Shows commands of the agent that run for more than a moment, each live in a tab of its own."""
 
 import time
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ class WatchedCommand:
 
 
 class WatchedCommands:
-    """Shows what a command prints while it runs, as far as the column of terminals is open.
+    """Shows what a command prints while it runs, if the column of terminals is open.
 
-    What is shown comes from the call's progress: the shield went over it, as over the result. The tab
-    stays with its end until another command has one, or the conversation is left.
+    The output comes from the call's progress, which the shield has redacted like the result. The tab
+    stays after the command's end, until another command needs one or another conversation is displayed.
     """
 
     def __init__(self, context: Context) -> None:

@@ -26,7 +26,7 @@ _KILL_LINE = b" \x15"
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """The result of a shell command. ``code`` is None if the shell did not tell it."""
+    """The result of a shell command. ``code`` is None if the shell did not report it."""
 
     text: str
     code: int | None
@@ -34,7 +34,7 @@ class _Output:
 
 
 class ShellEscape:
-    """Types a command into the shell beside, and waits for its end."""
+    """Types a command into the shell of the side column, and waits for its end."""
 
     def __init__(self, context: Context, shells: Shells) -> None:
         self._context = context
@@ -98,7 +98,7 @@ class ShellEscape:
         return _Output(text, record.exit_code, record.seconds or 0.0)
 
     def _offer(self, command: str, output: _Output) -> None:
-        """Put the output before what is being written, as a chip; a command being written stays one."""
+        """Put the output as a chip before the prompt's text, unless that is another command."""
         area = self._context.screen.prompt.area
         if area.text.startswith(("/", "!")):
             self._context.notify_briefly("Alt+O puts its output into the prompt.")
@@ -115,5 +115,5 @@ def _ended(session: "TerminalSession", start: int) -> bool:
 
 
 def _record(session: "TerminalSession", start: int) -> "CommandRecord | None":
-    """The command that began behind an index, as the shell told."""
+    """The command that began behind an index, as the shell reported it."""
     return next((record for record in session.commands if record.start >= start), None)

@@ -1,4 +1,4 @@
-"""What terminals and the programs in them ask of the workbench: clipboard, links, colours, bell."""
+"""Requests of terminals and their programs to the workbench: clipboard, links, colours, bell."""
 
 import re
 import time
@@ -40,7 +40,7 @@ _READ_REQUEST = ApprovalRequest(
 
 
 class TerminalRequests:
-    """Answers what a terminal asks. The clipboard and odd links are for the person to allow."""
+    """Answers requests of terminals. It asks the person before clipboard access and unusual links."""
 
     def __init__(self, context: Context, title: WindowTitle) -> None:
         self._context = context
@@ -94,7 +94,7 @@ class TerminalRequests:
     # ---- what is at hand
 
     def use(self, target: str, view: TerminalView, text: str = "") -> None:
-        """Send, or open in the pager or editor: what is marked, else the last output, else all."""
+        """Send or open in the pager or editor: the marked text, else the last output, else all."""
         text = text or self._at_hand(view, whole=target != "send")
         if not text:
             self._context.notify_briefly("There is no output yet.")
@@ -139,7 +139,7 @@ class TerminalRequests:
         if request.kind == "write" and name in self._writers:
             self._app.copy_to_clipboard(request.text)
             return
-        # One question of a kind at a time: a program that asks on and on is not heard on and on.
+        # One question of a kind at a time, so that a program cannot ask over and over.
         if (name, request.kind) in self._asking:
             return
         self._asking.add((name, request.kind))
@@ -163,8 +163,8 @@ class TerminalRequests:
         self._app.copy_to_clipboard(wish.text)
 
     async def _allowed(self, request: ApprovalRequest, named: tuple[str, ...]) -> str:
-        """What the person allowed: nothing, ``once`` or ``session``. The log says what it was about,
-        and of a clipboard only how long it is."""
+        """What the person allowed: nothing, ``once`` or ``session``. The log records the request; of a
+        clipboard only the length."""
         runtime = self._runtime
         answer = await ask_person(runtime.inquiries, runtime.executor.record, request, named=named)
         if answer is None:
@@ -181,7 +181,7 @@ class TerminalRequests:
             self._context.notify_briefly(f"No browser here. Copied: {one_line(address, 80)}")
 
     async def _agreed(self, address: str) -> bool:
-        """Anything but a web page may start any program: ask."""
+        """Ask before an address that is no web page is opened, as it may start any program; the answer."""
         request = ApprovalRequest(
             "open a link",
             visible_line(address.partition(":")[0]),
@@ -208,7 +208,7 @@ class TerminalRequests:
         view.redraw()
 
     def _tell_title(self, view: TerminalView) -> None:
-        """The window around is called as the program wants while the keys go there."""
+        """Give the window the title of the focused terminal's program."""
         if view is not self._screen.terminals.current:
             return
         session = view.session if view.has_focus else None
@@ -224,7 +224,7 @@ class TerminalRequests:
 
 
 def fenced(text: str) -> str:
-    """Output as it stands in a prompt: in a fence that nothing in it ends; of much, head and tail."""
+    """Output as a fenced block that it cannot end itself; of a long one the beginning and the end."""
     if len(text) > _LARGEST_PROMPT:
         half = _LARGEST_PROMPT // 2
         left = len(text) - 2 * half

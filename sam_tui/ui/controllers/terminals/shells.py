@@ -1,4 +1,4 @@
-"""The person's shells: opened when their tab is first seen, restarted, ended."""
+"""The person's shells: opens them when their tab is first displayed, restarts and ends them."""
 
 from functools import partial
 
@@ -28,7 +28,7 @@ class Shells:
         self._closed = False
 
     def close(self) -> None:
-        """Open no shell from now on: nothing would end it."""
+        """Open no more shells: nothing would end them."""
         self._closed = True
 
     def want_current(self) -> None:

@@ -1,4 +1,4 @@
-"""What goes on in the terminals, for the status bar: looked at after they change, never in turns."""
+"""The state of the terminals for the status bar, computed after a change instead of at intervals."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ Weight = Literal[0, 1, 2, 3, 4]
 class SessionNotice:
     """A notice about a session. The least ``weight`` comes first.
 
-    ``again`` is in how many seconds it would read otherwise though nothing happens; None for never.
+    ``again`` is the number of seconds until its words change by time alone; None for never.
     """
 
     words: str
@@ -42,7 +42,7 @@ class SessionNotice:
 
 
 def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> SessionNotice | None:
-    """What to tell of a session called ``name``; ``watched`` is one that has the keys."""
+    """The notice about a session called ``name``; ``watched`` sessions have the keys."""
     agents = session.conversation is not None
     if not session.running or (watched and not agents):
         return None
@@ -66,23 +66,23 @@ def _waiting(session: "TerminalSession", name: str, command: str, *, agents: boo
         words = f"{name} {wants}" if asks else f"{name}: {command} waits for {wants}"
         style = "bold $warning" if agents else "$warning"
         return SessionNotice(words, 0 if agents else 2, style)
-    # One that draws now and then, such as top, waits and does not in turns: no word of it.
+    # A program that draws now and then, such as top, alternates between both states: no notice.
     left = QUIET[0] - session.activity.state.seconds
     words = f"{name}: {command}" + (" waits for input" if left <= 0 else "")
     return SessionNotice(words, 1 if agents else 3, "$text-muted", left if left > 0 else None)
 
 
 def _working(state: "TerminalState", words: str, *, agents: bool) -> SessionNotice:
-    """A session whose program runs, and for how long it has printed nothing."""
+    """The notice of a session whose program runs, with how long it has printed nothing."""
     silent, again = _silence(state.seconds)
     if state.name == "running":
-        again = _SOON  # it may have begun to wait for somebody, which makes no sound
+        again = _SOON  # the program may begin to wait for input, which is no event
     quiet = f", quiet {_span(silent)}" if silent else ""
     return SessionNotice(f"{words}{quiet}", 1 if agents else 3, "$text-muted", again)
 
 
 def _ended(last: "CommandRecord", name: str) -> SessionNotice | None:
-    """How its last command ended: where that went wrong, or took long."""
+    """The notice of how the last command ended; None for a short one without an error."""
     code, seconds = last.exit_code, last.seconds or 0.0
     if code is None or (code == 0 and seconds < LONG):
         return None
@@ -109,7 +109,7 @@ def _wants(session: "TerminalSession", state: "TerminalState") -> str:
 
 
 def _silence(seconds: float) -> tuple[int, float]:
-    """The silence to tell, 0 for none, and in how many seconds the next is due."""
+    """The seconds of silence to show, 0 for none, and the seconds until the next value."""
     if seconds >= QUIET[-1]:
         minutes = int(seconds // 60)
         return 60 * minutes, 60.0 * (minutes + 1) - seconds
@@ -126,9 +126,9 @@ _PACE = 1.0
 
 
 class TerminalStatus:
-    """Looks at a session soon after it printed something, and when time alone changes what is told.
+    """Reads a session soon after it printed something, and when time alone changes its notice.
 
-    While nothing happens in any of them no timer runs.
+    While nothing happens in any session no timer runs.
     """
 
     def __init__(self, screen: ChatScreen) -> None:
@@ -140,7 +140,7 @@ class TerminalStatus:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing will be looked at before something happens."""
+        """Whether no session will be read again before something happens."""
         return self._timer is None
 
     def follow(self, view: TerminalView) -> None:
@@ -153,7 +153,7 @@ class TerminalStatus:
         self.look_soon()
 
     def look_soon(self) -> None:
-        """Something changed: look once a second has passed since the last time."""
+        """Read the sessions again, at least a second after the last time."""
         self._look_in(max(0.05, self._looked + _PACE - time.monotonic()))
 
     def _look_in(self, seconds: float) -> None:

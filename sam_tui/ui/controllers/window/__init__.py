@@ -1,1 +1,1 @@
-"""What the model's window holds: what the next request is made of, compaction, pins, and calls."""
+"""The model's context window: what the next request contains, compaction, pins, and past model calls."""

@@ -1,4 +1,4 @@
-"""/compact and /pin: what leaves the model's context, looked at before it does, and what never leaves."""
+"""/compact and /pin: replaces old messages by a summary that the person approves, and pins messages."""
 
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -20,7 +20,7 @@ MOST_PINNED = 6_000
 
 
 class CompactionActions:
-    """Plans a compaction in the background, shows what it comes to, and does it."""
+    """Plans a compaction in the background, shows the result for approval, and carries it out."""
 
     def __init__(self, context: Context, current: CurrentConversation) -> None:
         self._context = context
@@ -28,7 +28,7 @@ class CompactionActions:
         self._current = current
 
     def compact(self, instructions: str = "") -> None:
-        """Summarise what is older than the newest steps; the person looks at it first."""
+        """Summarise the messages before the newest steps, after the person has approved it."""
         from sam_tui.core.agent.notes.planned import WhatLeaves
 
         if (session := self._session("/compact")) is not None:
@@ -121,7 +121,7 @@ class CompactionActions:
         self._context.screen.status.show()
 
     def pin(self, text: str = "") -> None:
-        """Pin words of the person's; without any, pick a message of theirs, or a pin to take back."""
+        """Pin a text; without one let the person pick a message to pin, or a pin to remove."""
         session = self._session("/pin")
         if session is None:
             return

@@ -1,4 +1,4 @@
-"""What the next request is made of and costs, what leaves first, and what the provider's cache had."""
+"""What the next request contains and costs, what compaction removes first, and what the cache saved."""
 
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,9 @@ _FIRST = 5
 
 
 def context_share(runtime: "Runtime", session: "Session | None", usage: Usage) -> str:
-    """How much of the model's window a request took with its answer, and what the next one costs.
+    """The share of the context window that a request and its answer used, and the next request's cost.
 
-    ``~`` stands where that is estimated.
+    A ``~`` marks an estimate.
     """
     model = session.model if session is not None else None
     if session is None or model is None:
@@ -35,8 +35,8 @@ def context_share(runtime: "Runtime", session: "Session | None", usage: Usage) -
 
 
 def next_cost(usage: Usage, price: Price | None) -> float | None:
-    """What the next request costs before its answer: all that was sent and answered, at the known
-    price, of which the provider still has what it had; None where no price is known."""
+    """The cost of the next request without its answer: all tokens sent and answered so far, the cached
+    ones at the price for cached tokens; None where no price is known."""
     if not usage.input_tokens:
         return None
     sent = usage.input_tokens + usage.output_tokens
@@ -44,7 +44,7 @@ def next_cost(usage: Usage, price: Price | None) -> float | None:
         return price.of(Usage(input_tokens=sent, cached_tokens=usage.cached_tokens))
     if usage.cost is None:
         return None
-    # Input and output are not told apart: what was paid for a token of either.
+    # Without prices for input and output, both count at their average price.
     return usage.cost * usage.input_tokens / sent
 
 

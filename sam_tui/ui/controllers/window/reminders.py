@@ -1,4 +1,4 @@
-"""/reminders: what each reminder told the model, muted, pinned or read."""
+"""/reminders: shows what each reminder told the model, and mutes or pins it."""
 
 import time
 from functools import partial
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show_reminders(context: Context, current: CurrentConversation) -> None:
-    """Let the person pick a reminder, and what is to become of it in this conversation."""
+    """Let the person pick a reminder, and read, mute or pin it in this conversation."""
     from sam_tui.core.agent.calls.reminder_ledger import reminder_ledger
 
     session = current.session

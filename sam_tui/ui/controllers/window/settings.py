@@ -1,4 +1,4 @@
-"""What the person sets at the screen: the look, keys of providers, every other setting, and the tour."""
+"""The person's settings of the screen: theme, provider keys, every other setting, and the tour."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ THEME = "screen.theme"
 
 
 class SettingActions:
-    """The actions on settings, from the first frame on; ``learn`` has secrets masked from then on."""
+    """The actions on settings, from the first frame on; ``learn`` adds secrets to the shield."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class SettingActions:
         }
 
     def _attempt(self, action: Callable[[], object]) -> bool:
-        """Whether it could be done; what could not is said in the transcript."""
+        """Do it; whether that worked. The transcript shows the error."""
         try:
             action()
         except SamError as error:
@@ -55,7 +55,7 @@ class SettingActions:
     # ---- the look
 
     def theme(self, name: str = "") -> None:
-        """Use the look of this name and remember it; without one let the person pick."""
+        """Use and store the theme of this name; without a name let the person pick one."""
         names = self._looks()
         if name in names:
             self._attempt(lambda: self._settings.set(THEME, name))
@@ -146,7 +146,7 @@ class SettingActions:
         self._app.push_screen(SettingsScreen(self._settings))
 
     def tour(self) -> None:
-        """What is where, in steps."""
+        """Explain the parts of the window, in steps."""
         from sam_tui.ui.screens.settings import TourScreen
 
         self._app.push_screen(TourScreen())

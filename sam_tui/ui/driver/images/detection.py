@@ -1,4 +1,4 @@
-"""What the terminal around answers to the question what it is, and which images it takes."""
+"""Finds out from a terminal's answers about itself which image protocol it has."""
 
 import re
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ _FIRST_KITTY = (0, 28)
 
 
 def answers_safely(environment: Mapping[str, str]) -> bool:
-    """Whether a terminal may be asked: some write parts of what they do not know."""
+    """Whether the terminal can be asked: some print parts of a question that they do not know."""
     if environment.get("TMUX") or environment.get("STY"):
-        return False  # these would answer for themselves
+        return False  # tmux and screen would answer for themselves
     programs = environment.get("TERM_PROGRAM"), environment.get("TERM")
     return not {"Apple_Terminal", "linux", "dumb"}.intersection(programs)
 
@@ -36,7 +36,7 @@ def protocol_of(name: str, attributes: frozenset[str]) -> Protocol | None:
 
 
 def protocol_behind_tmux(answer: str) -> Protocol | None:
-    """The same of the terminal around tmux, by what tmux prints for ``BEHIND_TMUX``."""
+    """The protocol of the terminal around tmux, from tmux's output for ``BEHIND_TMUX``."""
     name, _, passes = answer.strip().rpartition(" ")
     kitty = passes in _PASSES and protocol_of(name, frozenset()) == "kitty"
     return "kitty" if kitty else None

@@ -1,9 +1,9 @@
-"""Images that lie over cells (iTerm2, sixel), without ever leaving a pixel where they no longer belong.
+"""Images that lie over cells (iTerm2, sixel), erased in time so that no pixel remains at a wrong place.
 
-An image is drawn where all cells of its picture stand, and have stood for a moment. A terminal that draws a
-cell draws over the image there. So once a cell of the picture is another one, or stands elsewhere, every
-cell below the image is written anew, whatever it shows; and where cells below it were written, the image
-is drawn again. Rows are not moved by the terminal meanwhile, as terminals differ in what becomes of images.
+An image is drawn when all cells of its picture are on the screen and have been for a moment. A terminal
+that draws a cell erases the image there. So when a cell of the picture changes or moves, every cell below
+the image is written again; and when cells below it were written, the image is drawn again. Meanwhile the
+terminal does not scroll rows, because terminals differ in what they do to images then.
 """
 
 import time
@@ -48,9 +48,8 @@ Starts = dict[tuple[int, int], int]
 class Overlays:
     """The images over the cells of one terminal.
 
-    ``cell_size`` tells the pixels of a cell, zeros where they are not known. ``later`` has the screen
-    drawn after so many seconds, also where nothing changes; ``after`` once a function was called, in a
-    thread of its own.
+    ``cell_size`` returns the pixels of a cell, zeros if unknown. ``later`` draws the screen after so
+    many seconds, even if nothing changes; ``after`` does so once a function has run in a thread.
     """
 
     placements: Placements
@@ -73,12 +72,12 @@ class Overlays:
     _clears: bool = False
 
     def forget(self) -> None:
-        """All cells will be written anew: what lies over them is erased first."""
+        """All cells will be written again: the images over them have to be erased first."""
         self._clears = self._clears or bool(self._drawn)
         self._drawn, self._standing, self._starts = {}, {}, {}
 
     def clearing(self) -> str:
-        """What erases all images that were forgotten."""
+        """The sequences that erase all images that ``forget`` marked."""
         clears, self._clears = self._clears, False
         return "\x1b[0m\x1b[2J" if clears else ""
 
@@ -100,7 +99,7 @@ class Overlays:
         return lost
 
     def drawn(self, written: Mapping[int, list[int]]) -> str:
-        """What draws the images that are to be seen; ``written`` are the cells that were written now."""
+        """The sequences that draw the visible images; ``written`` are the cells just written."""
         parts: list[str] = []
         for number, (area, since) in self._standing.items():
             if number in self._drawn and not area.meets(written):
@@ -153,7 +152,7 @@ class Overlays:
         return starts
 
     def _image(self, number: int) -> str:
-        """What draws a picture at the cursor; empty until that is made."""
+        """The sequence that draws a picture at the cursor; empty until it is computed."""
         placement = self.placements.placed.get(number)
         key = (number, *self.cell_size())
         if key not in self._images and placement is not None:

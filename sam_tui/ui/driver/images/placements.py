@@ -45,7 +45,7 @@ class Graphic:
         return cls(graphics.png_of(pixels), pixels.width, pixels.height, pixels.palette)
 
     def pixels(self) -> Pixels:
-        """The pixels again."""
+        """The pixels, decoded from the PNG data."""
         start = self.png.index(b"IDAT")
         size = int.from_bytes(self.png[start - 4 : start], "big")
         lines = zlib.decompress(self.png[start + 4 : start + 4 + size])
@@ -99,7 +99,7 @@ class Placements:
         return number
 
     def cells(self, text: str, style: Style | None, pen: Pen) -> list[tuple[str, Pen]] | None:
-        """The cells of a text that consists of a picture's; None for any other."""
+        """The cells of a text that consists of picture cells; None for any other text."""
         parts = [text[at : at + CELL] for at in range(0, len(text), CELL)]
         if not all(map(is_picture_cell, parts)):
             return None
@@ -127,7 +127,7 @@ class Placements:
         )
 
     def transmissions(self) -> str:
-        """What has to be written before the cells are: images to hand over and to forget."""
+        """The sequences to write before the cells: images to send and images to remove."""
         parts = [
             graphics.kitty_removal(self._first_id + number, tmux=self.tmux)
             for number in self._removed

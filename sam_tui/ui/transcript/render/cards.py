@@ -69,7 +69,7 @@ def _badges(canvas: Canvas, card: Card) -> list[Span]:
 
 
 def _ending(palette: Palette, display: Terminal, *, failed: bool) -> list[Span]:
-    """How a command ended, or that it goes on; nothing for what is no command, such as a screen."""
+    """How a command ended, or that it still runs; empty for a display that is no command."""
     code = display.exit_code
     if code is not None:
         return [(f"  exit {code}", palette.good if code == 0 else palette.bad)]
@@ -97,7 +97,7 @@ def _opened(canvas: Canvas, card: Card) -> None:
 
 
 def _folded(canvas: Canvas, card: Card, *, chosen: bool) -> None:
-    """What is worth seeing without asking; a failed call says why."""
+    """The most important parts of the card; those of a failed call include the reason."""
     if chosen:
         return
     for display in card.displays:
@@ -118,7 +118,7 @@ def _folded(canvas: Canvas, card: Card, *, chosen: bool) -> None:
 
 
 def left_out(canvas: Canvas, count: int, what: str) -> None:
-    """That so many of something are not shown; nothing for none. A click on it opens the block."""
+    """A row that says how many of something are hidden; none for 0. A click on it opens the block."""
     if count:
         words = what.replace("s", "", 1) if count == 1 else what
         canvas.line([(f"… {count} {words}", canvas.palette.faint)])
@@ -231,7 +231,7 @@ def draw_reasoning(canvas: Canvas, content: Reasoning, *, opened: bool) -> None:
 
 
 def draw_reminder(canvas: Canvas, content: ReminderContent, *, opened: bool) -> None:
-    """Reminders: a faint mark and how many, for they are the model's to read; opened, all of it."""
+    """Reminders: a dim mark and their number, because they are for the model; all texts when opened."""
     palette = canvas.palette
     canvas.push(Lead(("↻ ", palette.faint), ("  ", palette.faint)))
     if opened:

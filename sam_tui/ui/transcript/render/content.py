@@ -1,4 +1,4 @@
-"""One function from content to rows."""
+"""Draws the content of any block as rows."""
 
 from functools import lru_cache
 
@@ -72,7 +72,7 @@ def _draw_event(
     block: Block,
     content: User | Reasoning | Card | ReminderContent | Picture | Notice | Decided,
 ) -> None:
-    """What happened around the answers."""
+    """Draw a block that is neither message nor answer."""
     match content:
         case User():
             _user(canvas, content, opened=expanded(block))

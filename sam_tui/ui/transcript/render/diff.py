@@ -30,9 +30,10 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 @dataclass(slots=True)
 class DiffLine:
-    """One line. ``sign`` is ``+``, ``-``, a space, or ``@`` for the heading of a hunk; ``number`` is that
-    in the old file of a removed line, else in the new. ``words`` are the ranges that differ from the line
-    that it replaces or that replaces it."""
+    """One line. ``sign`` is ``+``, ``-``, a space, or ``@`` for a hunk's heading. ``number`` counts in
+    the old file for a removed line, else in the new one. ``words`` are the character ranges that differ
+    from the line that this one replaces, or that replaces it.
+    """
 
     sign: str
     number: int
@@ -60,13 +61,13 @@ def parse(unified: str) -> list[DiffLine]:
 
 
 def _replaced(lines: Sequence[DiffLine]) -> Iterator[tuple[DiffLine, DiffLine]]:
-    """Each removed line with the line in its stead: the first of a run with the first, and so on."""
+    """Pairs of a removed line and its replacement: the first with the first added one, and so on."""
     for removed, added in changes(lines):
         yield from zip(removed, added, strict=False)
 
 
 def changes(lines: Sequence[DiffLine]) -> Iterator[tuple[list[DiffLine], list[DiffLine]]]:
-    """Runs of removed lines, each with the added ones behind it; a line that is neither stands in both."""
+    """Runs of removed lines, each with the added lines below it; an unchanged line is in both lists."""
     removed: list[DiffLine] = []
     added: list[DiffLine] = []
     for line in lines:
@@ -128,7 +129,7 @@ def draw_diff(canvas: Canvas, diff: Diff, limit: int) -> int:
 
 
 class _Painter:
-    """Colours lines by their language; removed and added ones as two texts, so that both are whole."""
+    """Colours lines by their language; the old and the new file are lexed as two separate texts."""
 
     def __init__(self, palette: Palette, path: str) -> None:
         self._palette = palette

@@ -82,7 +82,7 @@ class _Inline:
         self._styles.append(style + Style(link=safe) if safe else style)
 
     def _close_link(self) -> None:
-        """Say where the link leads, unless its text does: nobody clicks into the unknown."""
+        """Show a link's address, unless its text is the address, so that nobody clicks without it."""
         address, line, start = self._links.pop()
         self._styles.pop()
         label = "".join(text for text, _ in self.lines[line][start:])

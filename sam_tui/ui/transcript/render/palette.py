@@ -12,7 +12,7 @@ from sam_tui.ui.driver.contrast import FAINT, READABLE, contrast
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Every style is whole: colour and background, so that nothing has to be combined later."""
+    """Every style has colour and background, so that drawing combines none."""
 
     text: Style
     dim: Style
@@ -140,9 +140,9 @@ def terminal_palette() -> Palette:
 
 @lru_cache(maxsize=512)
 def on_ground(style: Style, ground: Style, usual: Style) -> Style:
-    """A style of code on another ground, readable there; what is ``usual`` takes the ground's colour.
+    """A style of code on another ground, readable there; the ``usual`` style becomes the ground's.
 
-    On the terminal's own ground there is nothing to tell a change by but that colour.
+    So does every style on the terminal's own ground, where only the ground's colour marks a change.
     """
     colour, under = style.color, ground.bgcolor
     if style == usual or colour is None or under is None or colour.is_default or under.is_default:

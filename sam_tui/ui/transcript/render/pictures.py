@@ -58,7 +58,7 @@ def _cells(raster: Raster, room: int, ground: Colour) -> Cells:
 
 
 def _spans(cells: Sequence[tuple[Colour, Colour]], y: int, number: int | None) -> list[Span]:
-    """Cells of one colour pair after another as one span each; those of a number say which they are."""
+    """Spans of cells with one pair of colours; cells of a numbered picture carry marks that name them."""
     spans: list[Span] = []
     for x, pair in enumerate(cells):
         style = _style(*pair)
@@ -71,7 +71,7 @@ def _spans(cells: Sequence[tuple[Colour, Colour]], y: int, number: int | None) -
 
 
 def _pixel(raster: Raster, x: int, y: int, ground: Colour) -> Colour:
-    """A pixel as it is seen on the ground."""
+    """The colour of a pixel, blended with the ground behind it."""
     at = 4 * (y * raster.width + x)
     opacity = raster.pixels[at + 3]
     red, green, blue = (

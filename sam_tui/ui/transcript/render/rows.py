@@ -27,10 +27,10 @@ _NARROW = re.compile(
 class Row:
     """One line on the screen.
 
-    ``text`` is what the strip says without the padding; its characters from ``start`` on are
-    content, those before it decoration, for which ``prefix`` stands in a copy. ``glue`` is None where
-    a source line begins, else the text that the wrap dropped between the row above and this one. An
-    ``ornament`` is no content at all.
+    ``text`` is the strip's text without padding; its characters from ``start`` on are content, and
+    ``prefix`` replaces those before it, the decoration, in a copy. ``glue`` is None at the start of a
+    source line, else the text that the wrap dropped between the row above and this one. An
+    ``ornament`` has no content at all.
     """
 
     strip: Strip
@@ -71,11 +71,11 @@ def wrap(text: str, width: int) -> list[tuple[int, int, str]]:
 def _wrap_wide(text: str, width: int) -> list[tuple[int, int, str]]:
     rows: list[tuple[int, int, str]] = []
     start, glue, cells = 0, "", 0
-    space, after = -1, 0  # the last space of this row, and the cells up to and with it
+    space, after = -1, 0  # the row's last space, and the cells up to and including it
     skipping = False
     for first, last, measured in split_graphemes(text)[0]:
         character = text[first:last]
-        # Room for marks that some terminals give a cell.
+        # Leave room for marks that some terminals draw in a cell of their own.
         size = measured + (0 if character.isascii() else spacing_marks(character))
         if skipping and character == " ":
             start = last
@@ -183,7 +183,7 @@ class Canvas:
             glue = ""
 
     def ornament(self, *spans: Span) -> None:
-        """A row that no copy holds."""
+        """Add a row of decoration, which a copy does not contain."""
         self.line(spans, wrapped=False)
         self.rows[-1] = replace(self.rows[-1], ornament=True)
 

@@ -47,8 +47,8 @@ def clean(text: str) -> str:
 
 
 def clean_output(text: str) -> str:
-    """What a program printed, as the text it leaves on a screen: no escape sequences, and of a line
-    that was overwritten with carriage returns only what stood last."""
+    """The text that a program's output leaves on a screen: without escape sequences, and of a line
+    overwritten with carriage returns only the last version."""
     text = text.replace("\r\n", "\n")
     if "\x1b" in text or "\x9b" in text:
         text = _SEQUENCE.sub("", text)

@@ -1,4 +1,4 @@
-"""Blocks of a transcript as plain lines with a label, for people who listen."""
+"""Blocks of a transcript as plain lines with a label, for screen readers."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
 
 
 def spoken_lines(block: Block, *, first: bool) -> list[str]:
-    """The lines of a block; ``first`` says whether it is the first of its answer. Nothing in them draws."""
+    """The plain lines of a block, without any drawing; ``first`` for the first block of its answer."""
     return visible("\n".join(_said(block, first=first))).split("\n")
 
 

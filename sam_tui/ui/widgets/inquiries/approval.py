@@ -157,11 +157,11 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             (self._alike_key if self._view == "alike" else self._choice_key)(event.key)
 
     def leaves(self, key: str) -> bool:
-        """Only keys that answer nothing, but for those beside a comment."""
+        """Whether the workbench handles a key: one that answers nothing, or any while text is written."""
         return self._view in _WRITING or key in _PASSED_ON
 
     def _look(self, key: str) -> bool:
-        """Do what shows more and answers nothing; False for any other key."""
+        """Handle the keys that show more and answer nothing; False for any other key."""
         if key in _SCROLLS:
             self._details.scroll_relative(y=_SCROLLS[key], animate=False)
             return True
@@ -207,14 +207,14 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._turn_to("alike")
 
     def _alike_key(self, key: str) -> None:
-        """The same answer for each call that is listed, and for no other."""
+        """Give the same answer to each listed call, and to no other."""
         choice, details = _TO_ALL.get(key), self._details
         if choice is None:
             self.guard.rearm()
         elif choice == "once" and details.scroll_offset.y < details.max_scroll_y:
             self.border_subtitle = Content(_NOT_IN_VIEW)
         elif self.guard.hears():
-            # What is to come first: with the answer to what is asked it is announced no more.
+            # Later calls first: once the displayed one is answered, they are no longer announced.
             for entry in reversed(self._listed):
                 self.post_message(InquiryAnswered(entry.id, Approval(choice, self._remark)))
 

@@ -42,7 +42,7 @@ class CardWidth:
         return f"{text[: room - tail - 1]}…{text[-tail:]}"
 
     def again(self, text: str, request: ApprovalRequest) -> str:
-        """Words in which the one target is not repeated, for it stands on the card already."""
+        """The text with "the target" in place of the only target, which the card shows already."""
         if self.whole or len(request.targets) != 1 or len(request.targets[0]) < _REPEATED:
             return text
         return text.replace(request.targets[0], "the target")
@@ -96,7 +96,7 @@ def _target_row(target: str, width: CardWidth) -> Content:
 
 
 def coming_lines(coming: Sequence[Inquiry], width: CardWidth) -> Content:
-    """What later calls of the message will ask: on one row, or where all is said whole on one each."""
+    """Questions of later calls of the message: on one row, or one row each on the full card."""
     short = [
         (request.operation.rpartition(".")[2], _in_folder(target, request.cwd, width))
         for request in (entry.request for entry in coming)
@@ -116,7 +116,7 @@ def coming_lines(coming: Sequence[Inquiry], width: CardWidth) -> Content:
 
 
 def _in_folder(target: str, folder: str, width: CardWidth) -> str:
-    """A target as it is called in the folder; whole where it lies elsewhere, and where all is."""
+    """The name of a target relative to the folder; the whole path outside of it and on the full card."""
     inside = f"{folder}/"
     return target if width.whole or not folder else target.removeprefix(inside)
 
@@ -163,7 +163,7 @@ def _diff_content(diff: "Diff", request: ApprovalRequest, *, width: CardWidth) -
 
 
 def _diff_lines(diff: "Diff", width: CardWidth) -> Sequence[Content]:
-    """Each line, wrapped below its own text: what goes on can pass for no line of the change."""
+    """Each line, wrapped below its own beginning, so that no part of it looks like another line."""
     return [
         Content.assemble(
             line[:1], Content("\n ").join(_wrapped(Content(line[1:]), width.columns - 1))

@@ -19,7 +19,7 @@ _AROUND_TITLE = 4
 
 
 class DraftScreen(ModalScreen[str | None]):
-    """The whole file as it would be. The result is the text as it was left; None: as it was proposed."""
+    """The whole proposed file. The result is the edited text; None leaves the proposal unchanged."""
 
     DEFAULT_CSS = """
     DraftScreen { align: center middle; background: $background 60%; }

@@ -47,9 +47,9 @@ class InquiryPanel(KeyFrame):
         self.border_title = Content(self.heading + count)
 
     def on_resize(self) -> None:
-        """However small the terminal, the choices below what scrolls stay in view.
+        """Keep the choices below the scrolling text visible on any terminal.
 
-        Where there are few rows the question has nearly all of them.
+        On a low one the question takes nearly all rows.
         """
         height = self.screen.size.height
         share = height * 7 // 10 if height <= _LITTLE else height * 6 // 10
@@ -63,7 +63,7 @@ class InquiryPanel(KeyFrame):
         return self
 
     def leaves(self, key: str) -> bool:
-        """Whether a key is the workbench's also while this has the keys."""
+        """Whether the workbench handles this key even while the panel has the focus."""
         return True
 
     def take_focus(self) -> None:

@@ -37,7 +37,7 @@ _SEVERAL = "↑↓ and Space or numbers, Enter answers · or write · Esc cancel
 
 @dataclass(frozen=True, slots=True)
 class InquirySurroundings:
-    """What a panel needs of the screen: how long it is deaf, whether it takes the keys once it is
+    """What a panel needs from the screen: how long it ignores keys, whether it takes the focus once it is
     drawn, and the styles of the transcript."""
 
     patience: Patience
@@ -145,14 +145,14 @@ class QuestionPanel(InquiryPanel):
         yield self._reply
 
     def _by_number(self, text: str) -> str:
-        """The choice that a number names; any other text as it is, and a choice that is a number."""
+        """The choice with this number; any other text, or one that is a choice itself, unchanged."""
         choices = self._question.choices
         if text in choices:
             return text
         numbers = {str(n): choice for n, choice in enumerate(choices, 1)}
         parts = text.replace(",", " ").split()
         if text.isdigit() and len(choices) < _TWO_DIGITS:
-            parts = list(text)  # as the numbers stand beside the choices: 13 is 1 and 3
+            parts = list(text)  # each digit is a choice: 13 means 1 and 3
         named = [part if part in choices else numbers.get(part) for part in parts]
         if self._question.several and len(named) > 1 and all(named):
             return "\n".join(map(str, named))
@@ -222,7 +222,7 @@ class QuestionPanel(InquiryPanel):
                 self.post_message(ActionAsked("cancel"))
 
     def on_sent(self, event: Sent) -> None:
-        """Send the answer, unless there is none, it will not do, or the panel came up just now."""
+        """Send the answer, unless it is empty or invalid, or the panel has only just appeared."""
         event.stop()
         text = self._by_number(self._reply.text.strip()) or self._selected()
         if not self.guard.hears() or not text:

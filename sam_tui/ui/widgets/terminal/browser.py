@@ -1,4 +1,4 @@
-"""Looking back in a terminal by keyboard: a cursor over all that is kept, marks, and a search."""
+"""Scrolling back in a terminal by keyboard: a cursor over all stored rows, marks, and a search."""
 
 from collections.abc import Callable
 from functools import partial
@@ -72,7 +72,7 @@ class Browser:
 
     @property
     def position(self) -> Place:
-        """Where the cursor is; at the oldest row once its own is let go."""
+        """The cursor's position; the oldest row if its own is no longer stored."""
         return self._pin.position or (0, 0)
 
     @property
@@ -90,7 +90,7 @@ class Browser:
         return "/ finds · v w V Ctrl+V mark · o pager · Esc leaves"
 
     def key(self, key: str, character: str | None) -> Wish | None:
-        """A key was pressed. Returns what is left for others to do."""
+        """Handle a key. Returns the wish that others have to carry out, if there is one."""
         if self.typing is not None:
             self._type(key, character)
             return None

@@ -75,7 +75,7 @@ class TerminalCanvas(Widget):
         return self.refused or (self.displayed is not None and not self.displayed.running)
 
     def put_off(self, words: str) -> None:
-        """Say in its place why there is no terminal."""
+        """Show these words in place of a terminal."""
         self.refused, self._waiting = True, words
         self.refresh()
 
@@ -171,9 +171,9 @@ class TerminalCanvas(Widget):
         return [self._place(y) for y in rows]
 
     def _drawn(self, began: float, used: float) -> None:
-        """A frame is out: the next waits longer where it was work, for others want the loop too.
+        """A frame was drawn: the longer that took, the later the next, so that others get the loop.
 
-        Work is time of this thread: while other programs have the machine, a wait would give nobody more.
+        Only this thread's CPU time counts: while other programs use the machine, waiting would not help.
         """
         work = time.thread_time() - used
         self._due = max(began + _FRAME, time.monotonic() + _REST * work)

@@ -1,4 +1,4 @@
-"""What a terminal in the workbench, or a program in it, tells and asks."""
+"""Messages from a terminal, or a program in it, to the workbench."""
 
 from typing import TYPE_CHECKING, Literal
 

@@ -1,4 +1,4 @@
-"""Keys that mean more when pressed again: Ctrl+] leads out of a terminal, Ctrl+C ends a command."""
+"""Keys that mean more when pressed twice: Ctrl+] leaves a terminal, Ctrl+C ends a command."""
 
 from asyncio import TimerHandle
 from collections.abc import Callable
@@ -20,9 +20,9 @@ _WORDS = {"INT": "interrupted", "TERM": "asked to end (TERM)", "KILL": "killed (
 
 
 class Interrupting:
-    """Ends a command that does not heed Ctrl+C, in one view. ``words`` are for its border.
+    """Ends a command that ignores Ctrl+C, in one view. ``words`` are for its border.
 
-    The offer is made for a command that works; one that waits for keys has its own use for Ctrl+C.
+    The offer appears for a command that computes; one that waits for keys uses Ctrl+C itself.
     """
 
     def __init__(self, view: TerminalCanvas) -> None:
@@ -48,7 +48,7 @@ class Interrupting:
             self.put("")
 
     async def end(self, session: "TerminalSession") -> bool:
-        """INT, TERM, KILL in turn; whether the command ended, or is being ended already."""
+        """Send INT, TERM, KILL in turn; whether the command has ended, or is being ended already."""
         if self._ending:
             return True
         self._ending = True
@@ -67,7 +67,7 @@ class Interrupting:
         self._timer = after(self._view, seconds, lambda: self.look(session))
 
     def look(self, session: "TerminalSession") -> None:
-        """The command had its time: offer more where it still works."""
+        """After a while: offer to end the command if it still computes."""
         self._timer = None
         if self._offered is not None:
             self.put("")
@@ -98,10 +98,10 @@ WITHIN = 0.6
 
 
 class Chord:
-    """Holds the first key of a chord back until the next key, or a time limit, decides its meaning.
+    """Holds back the first key of a chord until the next key, or a time limit, decides its meaning.
 
-    ``alone`` is called when it was no chord: with True where something else followed, with False where
-    nothing did in time.
+    ``alone`` is called if there was no chord: with True if another key followed, with False after the
+    time limit.
     """
 
     def __init__(self, widget: Widget, alone: Callable[[bool], None]) -> None:

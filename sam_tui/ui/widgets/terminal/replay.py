@@ -1,5 +1,5 @@
-"""What is only watched, in a tab of its own and held away from the terminal around: a recording, which
-is played, paused and sought, and what a command prints while it runs."""
+"""Tabs without input: a recording, which can be played, paused and sought, and a command's live output.
+None of them can act on the terminal around."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ class WatchedView(TerminalView):
 
 
 class CommandView(WatchedView):
-    """What a command of the agent prints, as the result will have it, without secrets."""
+    """The output of an agent's command, redacted as in its result."""
 
     WAY_OUT = "command: Ctrl+] leaves"
 
@@ -65,7 +65,7 @@ class CommandView(WatchedView):
 
     @property
     def over(self) -> bool:
-        """Whether the command came to its end, or goes on elsewhere."""
+        """Whether the command has ended here, or went to the background."""
         return self._state[0] != "runs, read only"
 
     def finish(self, words: str, style: str) -> None:
@@ -82,7 +82,7 @@ class CommandView(WatchedView):
             self.post_message(Relabelled())
 
     def takes(self, event: events.Key) -> bool:
-        """The keys that look back and leave; all others are the workbench's."""
+        """Handle the keys that scroll back and leave; the workbench gets all others."""
         if self.browser is not None:
             self.browse(self.browser, event)
         elif event.key in _PAGES:

@@ -1,4 +1,4 @@
-"""What went by in a terminal: scrolled to, looked through by key, marked, copied, its links followed."""
+"""The scrollback of a terminal: scrolling, looking through by key, marking, copying, following links."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ class TerminalPast(TerminalCanvas):
         """Ask the workbench for something."""
 
     def selected(self, text: str) -> None:
-        """This is marked now, or nothing is."""
+        """Called when a text was marked, or with an empty one when the mark is gone."""
 
     def hover(self, x: int, y: int) -> None:
         """Show where the link under the pointer leads."""

@@ -1,4 +1,4 @@
-"""What is marked of a terminal's text, and where a text was found in it."""
+"""Marked text of a terminal, and the places of a search text in it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal

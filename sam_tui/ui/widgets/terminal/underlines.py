@@ -1,6 +1,6 @@
-"""Kinds and colours of underlines, which the library below has no words for: written behind its own.
+"""Kinds and colours of underlines, for which Rich has no style: their codes follow Rich's own.
 
-A style carries their codes in its meta information, which whatever is laid over it leaves as it is.
+A style has these codes in its meta information, which other styles laid over it do not change.
 """
 
 from functools import lru_cache

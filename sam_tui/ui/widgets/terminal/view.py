@@ -89,7 +89,7 @@ class TerminalView(TerminalPast, can_focus=True):
             give()
 
     def refuse(self) -> None:
-        """No shell could be opened here: nothing that was typed waits for one, and Enter tries again."""
+        """No shell could be opened here: drop the waiting input, and let Enter try again."""
         self._ahead.clear()
         self.put_off("No shell could be opened: Enter tries again.")
 
@@ -209,9 +209,9 @@ class TerminalView(TerminalPast, can_focus=True):
     # ---- keys
 
     def takes(self, event: events.Key) -> bool:
-        """Whether a key was for what is shown: the workbench asks before it looks at one itself.
+        """Handle a key if it belongs to the terminal, before the workbench does; whether it did.
 
-        Every key belongs to the program, but for the chord that leaves, looking back and zooming.
+        All keys go to the program, except those of the leaving chord, of scrolling back and of zooming.
         """
         if event.key == LEAVE:
             self._leave_or_wait()
@@ -246,7 +246,7 @@ class TerminalView(TerminalPast, can_focus=True):
         return self.session is not None and self.session.screen.alternate
 
     def _takes_or_gives(self, session: "TerminalSession", key: str) -> bool:
-        """Handle the keys that change who types, while nobody may; other keys go to the workbench."""
+        """Handle the keys that change who types while nobody may; the workbench gets all other keys."""
         if key not in ("enter", "a"):
             return False
         session.turns.pass_to("person" if key == "enter" else "agent")
@@ -264,15 +264,15 @@ class TerminalView(TerminalPast, can_focus=True):
         self.painted()
 
     def _leave(self) -> None:
-        """Give the keys away, at once: what is typed right behind is not for the program."""
+        """Move the focus away at once: the next typed key is not for the program."""
         self.screen.set_focus(None)
         self.post_message(ActionAsked("leave_terminal"))
 
     def _chord_key_alone(self, followed: bool) -> None:
-        """The chord's first key goes to the program, unless that would take the next key with it.
+        """Pass the chord's first key to the program, unless it would change the meaning of the next key.
 
-        A line editor searches for the next character: it gets the key only where that was waited for, and
-        a shell's never.
+        A line editor would search for the next character: it gets the key only after the time limit, and
+        a shell's prompt never.
         """
         session = self.session
         if session is not None:
@@ -379,7 +379,7 @@ class TerminalView(TerminalPast, can_focus=True):
 
     @property
     def _pointed(self) -> "ShownSession | None":
-        """What the mouse is over; nothing where the cells under it are others than they seem."""
+        """The session under the mouse; None while the view shows other cells than the screen's."""
         return self.displayed if self.origin == (0, 0) else None
 
     def ask(self, what: TerminalWish, value: str = "") -> None:

@@ -1,4 +1,4 @@
-"""A patch applied to a text: lines from the file where they stay, from the patch where they are new."""
+"""Applies a patch to a text: unchanged lines come from the file, new ones from the patch."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def refused(text: str, patch: FilePatch, hunk: Hunk, misfit: Misfit, name: str) 
 
 
 def _instead(text: str, hunk: Hunk) -> str:
-    """The first line that is another one in the file, where most of the others fit or should."""
+    """The first line that differs between hunk and file, in words, where the hunk nearly fits."""
     lines = text.replace("\r\n", "\n").split("\n")
     old = [line.text.rstrip() for line in hunk.old]
     begin = _likeliest(lines, old)
@@ -74,7 +74,7 @@ def _instead(text: str, hunk: Hunk) -> str:
 
 
 def _likeliest(lines: Sequence[str], old: Sequence[str]) -> int | None:
-    """The line where the hunk begins if most of its lines are right; None where few are."""
+    """The line at which the hunk begins if most of its lines match there; None where few do."""
     positions = {line: index for index, line in enumerate(old) if line.strip()}
     votes = Counter(
         at - positions[line]
@@ -104,10 +104,10 @@ _Indents = tuple[str, str]
 
 
 def reindented(current: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...] | None:
-    """The hunk's lines, new ones indented as the file does; the same ones where nothing differs.
+    """The hunk's lines with the file's indentation for new ones; unchanged where it does not differ.
 
-    ``current`` are the file's lines in the place of the old ones. None where it cannot be told how
-    deep a new line belongs.
+    ``current`` are the file's lines at the place of the old ones. None where the depth of a new line
+    is unclear.
     """
     rows = _indents(current, lines)
     new = {_indent(line.text) for line in lines if _is_new(line)}
@@ -122,7 +122,7 @@ def reindented(current: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...
 
 
 def _indents(current: Sequence[str], lines: Sequence[Line]) -> list[tuple[str, str, bool]]:
-    """Of each old line that is not blank: its indent in the patch and in the file, and whether it goes."""
+    """For each old line with text: its indent in the patch and in the file, and whether it is removed."""
     old = [line for line in lines if line.mark != "+"]
     return [
         (_indent(line.text), _indent(row), line.mark == "-")
@@ -140,8 +140,8 @@ def _is_new(line: Line) -> bool:
 
 
 def _is_right(new: set[str], pairs: set[_Indents], replaced: Sequence[_Indents]) -> bool:
-    """Whether new lines are indented as the file is, although old ones of the patch may not be."""
-    # One line that is right says that new ones are as well: only context was written carelessly.
+    """Whether the new lines have the file's indentation already, though old lines of the patch do not."""
+    # One correct line means that new ones are correct as well: only context was written carelessly.
     if not new or all(a == b for a, b in pairs) or any(a == b != "" for a, b in pairs):
         return True
     patch, file = min(replaced, key=lambda pair: len(pair[0]))
@@ -149,7 +149,7 @@ def _is_right(new: set[str], pairs: set[_Indents], replaced: Sequence[_Indents])
 
 
 def _meant(new: set[str], pairs: set[_Indents]) -> dict[str, str]:
-    """The indent of the file for each of the patch for which it can be told."""
+    """The file's indent for each indent of the patch; those that are unclear are missing."""
     patch_base, file_base = min(pairs, key=lambda pair: len(pair[0]))
     meant = dict(pairs) if len({patch for patch, _ in pairs}) == len(pairs) else {}
     if all(file == file_base + patch[len(patch_base) :] for patch, file in pairs):
@@ -170,7 +170,7 @@ class _Row:
 
 
 class _Text:
-    """A document in lines. They are told apart from their ends only where something changes."""
+    """A document in lines. Lines are separated from their ends only where something changes."""
 
     def __init__(self, document: Document) -> None:
         self.separator, self.usual = document.separator, document.newline
@@ -233,9 +233,9 @@ def patched(
     *,
     style: Literal["git", "unified", "envelope"],
 ) -> tuple[str, list[str]]:
-    """The text after all hunks, and remarks on those that went elsewhere or fit but nearly.
+    """The text after all hunks, and remarks on those that moved or fit only with fuzz.
 
-    Raises ``ToolError`` naming the first that does not fit.
+    Raises ``ToolError`` for the first hunk that does not fit.
     """
     text = _Text(document)
     lines = text.lines
@@ -276,7 +276,7 @@ def _fitted(lines: Sequence[str], spot: HunkPosition, hunk: Hunk, *, strict: boo
 
 
 def _remarks(spot: HunkPosition, hunk: Hunk, *, indented: bool) -> list[str]:
-    """What is worth knowing of where a hunk went; empty for exactly where it was said."""
+    """Remarks on a hunk that moved, needed fuzz or was indented anew; empty for any other."""
     words: list[str] = []
     at = spot.at - spot.head + 1
     if hunk.start is not None and hunk.old and at != hunk.start:
@@ -289,7 +289,7 @@ def _remarks(spot: HunkPosition, hunk: Hunk, *, indented: bool) -> list[str]:
 
 
 def _changed(text: _Text, spot: HunkPosition, hunk: Hunk) -> list[_Row]:
-    """The hunk's lines as they will stand: its context as the file has it."""
+    """The lines at the hunk's place afterwards: context from the file, new lines from the patch."""
     lines = hunk.lines[spot.head : len(hunk.lines) - spot.tail]
     rows = text.rows(spot.at, spot.end)
     literal = _literal(rows, lines) if text.feeds else _spelt(lines)
@@ -333,5 +333,5 @@ def _end(line: Line, around: str, *, literal: bool) -> str:
 
 def _new(line: Line, separator: str, end: str, *, open_end: bool) -> _Row:
     text = line.text.removesuffix("\r") if separator == "\n" else line.text
-    # Without any remark on it, a file that ended without a newline goes on doing so.
+    # Where the patch does not say otherwise, the last line still ends without a newline.
     return _Row(text, end if line.newline and not open_end else "")

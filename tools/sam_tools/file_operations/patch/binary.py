@@ -15,7 +15,7 @@ _LENGTHS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A new content, or a ``delta`` to the old one; both are known by their git object names."""
+    """A file's new content, or its ``delta`` to the old one, with git's object names of both."""
 
     data: bytes
     delta: bool
@@ -23,7 +23,7 @@ class Binary:
     new: str
 
     def applied(self, content: bytes, name: str) -> bytes:
-        """The new content. Raises ``ToolError`` where the old one or the outcome is another."""
+        """The new content. Raises ``ToolError`` where the old or the new one has another object name."""
         if _object(content) != self.old:
             raise ToolError(
                 f"{name} is not the file that the binary patch was made from.",
@@ -39,7 +39,7 @@ class Binary:
 
 
 def _object(data: bytes) -> str:
-    """The name of a blob; that of nothing is all zeros, as where a file is not there."""
+    """git's object name of a blob; empty for no bytes, as for a missing file."""
     if not data:
         return ""
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
@@ -75,9 +75,9 @@ _EMPTY = sha1(b"blob 0\0", usedforsecurity=False).hexdigest()
 
 
 def _followed(delta: bytes, content: bytes) -> bytes:
-    """A delta as in git's packs: two sizes, then pieces to copy and pieces to insert.
+    """The content that a delta of git's packs makes: two sizes, then pieces to copy and to insert.
 
-    Raises ``IndexError`` or ``ValueError`` for one that is none.
+    Raises ``IndexError`` or ``ValueError`` for an invalid delta.
     """
     old, at = _size(delta, 0)
     new, at = _size(delta, at)

@@ -1,4 +1,4 @@
-"""From the text of a patch to its pieces: which of the languages it is, its wrapping, and blocks."""
+"""Splits the text of a patch into its files: detects the dialect, removes wrapping, parses blocks."""
 
 import re
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ def _end(lines: Sequence[str], at: int, mark: re.Pattern[str]) -> int:
 
 
 def _lines(old: Sequence[str], new: Sequence[str]) -> list[Line]:
-    """Lines that both begin or end with stay as they are in the file."""
+    """The lines of a hunk from two texts: their common beginning and end are context."""
     most = min(len(old), len(new))
     head = next((i for i in range(most) if old[i] != new[i]), most)
     room = most - head
@@ -127,7 +127,7 @@ def parse(text: str, path: str = "") -> Patch:
 
 
 def _form(lines: Sequence[str]) -> str:
-    """What a text is that is read as no patch."""
+    """What a text seems to be that is not a patch, in words."""
     return next((form for mark, form in _FOREIGN if any(map(mark.match, lines))), "no patch")
 
 
@@ -146,7 +146,7 @@ def _is_git(lines: list[str]) -> bool:
 
 
 def _unwrapped(lines: list[str]) -> list[str]:
-    """Without a code fence or here-document around it, and without what follows the last line feed."""
+    """The lines without a code fence or here-document around them and text after the last newline."""
     if lines and not lines[-1]:
         lines = lines[:-1]
     for opening in (_FENCE, _HEREDOC):
@@ -160,7 +160,7 @@ def _unwrapped(lines: list[str]) -> list[str]:
 
 
 def _unindented(lines: list[str]) -> list[str]:
-    """Without the indentation that all of it has, as in a list of a model's answer."""
+    """The lines without the indentation that all of them share, as in a list of a model's answer."""
     first = next((line for line in lines if _HEADER.match(line.lstrip())), "")
     indent = first[: len(first) - len(first.lstrip())]
     if not indent or not all(line.startswith(indent) for line in lines if line.strip()):

@@ -15,10 +15,10 @@ _MARKS: dict[str, Mark] = {" ": " ", "+": "+", "-": "-"}
 
 
 def parse_envelope(lines: Sequence[str]) -> tuple[FilePatch, ...]:
-    """The files of an envelope in order. Raises ``ToolError`` for lines that belong nowhere."""
+    """The files of an envelope in order. Raises ``ToolError`` for a line outside of every file."""
     files: list[FilePatch] = []
     at = 0
-    # What a model says before, between and after envelopes is no part of them.
+    # Text that a model writes before, between and after envelopes is ignored.
     inside = not any(line.rstrip() == "*** Begin Patch" for line in lines)
     while at < len(lines):
         line = lines[at]
@@ -65,7 +65,7 @@ def _file(verb: str, path: str, body: Sequence[str], first: int) -> FilePatch:
 
 
 def _added(body: Sequence[str], first: int) -> tuple[Line, ...]:
-    """The content of a new file. The plus may be missing, but then everywhere."""
+    """The content of a new file. Either every line has its plus or none has."""
     lines = list(body)
     while lines and not lines[-1].strip():
         lines.pop()
@@ -104,7 +104,7 @@ class _Hunks:
             elif line[0] in _MARKS:
                 self._lines.append(Line(_MARKS[line[0]], line[1:]))
             elif line.startswith("\\"):
-                continue  # how a file ends is kept, whatever a model says of it
+                continue  # The file's last newline stays as it is, whatever a model writes about it.
             else:
                 raise _wrong(
                     self._first + index, f"{gist(line, 60)!r} is neither context nor change"

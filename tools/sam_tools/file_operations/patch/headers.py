@@ -50,13 +50,13 @@ class Header:
 
     @property
     def says_something(self) -> bool:
-        """Whether it changes a file, with or without hunks."""
+        """Whether this header changes a file, with or without hunks."""
         return bool(self.hunks or self.moved or self.modes or self.binary)
 
     def extend(self, line: str) -> None:
-        """Take one of git's further header lines; any other says nothing.
+        """Read one of git's further header lines; any other line is ignored.
 
-        Raises ``ToolError`` where a name differs from the one that was there already.
+        Raises ``ToolError`` where a line contradicts an earlier one.
         """
         for name in _NAMES:
             if line.startswith(name):

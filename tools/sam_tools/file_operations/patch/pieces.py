@@ -1,4 +1,4 @@
-"""What a patch consists of, whichever way it was written."""
+"""The parts of a patch, for every dialect: patch, file, hunk and line."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -56,11 +56,11 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What happens to one file. ``target`` differs from ``path`` when it gets another name.
+    """The change of one file. ``target`` differs from ``path`` when the file gets another name.
 
-    ``executable`` is None where the patch says nothing of it. ``unread`` deletes whatever is there.
-    ``exact`` parts have git's header: they are placed as git and GNU patch place them, nothing is
-    guessed.
+    ``executable`` is None where the patch does not mention it. ``unread`` deletes the file whatever
+    its content. ``exact`` parts have git's header: their hunks go where git and GNU patch put them,
+    without guesses.
     """
 
     kind: ChangeKind
@@ -86,7 +86,7 @@ class FilePatch:
 
     @property
     def spells_mark(self) -> bool:
-        """Whether a byte order mark is written out in it, as diffs of such files have it."""
+        """Whether a hunk contains a byte order mark, as diffs of files that begin with one do."""
         return any(line.text.startswith("\ufeff") for hunk in self.hunks for line in hunk.lines)
 
 
@@ -98,7 +98,7 @@ class Patch:
     style: Literal["unified", "envelope"]
 
     def aimed(self, path: str) -> "Patch":
-        """The same for another file, where it is about one."""
+        """The same patch for another file; unchanged if it changes several files."""
         if len(self.files) != 1:
             return self
         only = self.files[0]

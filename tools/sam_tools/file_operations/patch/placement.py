@@ -11,7 +11,7 @@ from sam_tools.file_operations.patch.pieces import Hunk
 
 
 class Rows:
-    """The lines, joined once. None of them holds a line feed."""
+    """Lines, joined to one text for quick search. No line contains a line feed."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._text = "\n".join(["", *lines, ""])
@@ -19,12 +19,12 @@ class Rows:
         """Where the line feed before each line stands; last the one that ends the text."""
 
     def stand_at(self, line: int, sought: Sequence[str]) -> bool:
-        """Whether the wanted lines stand from this one (from 0) on."""
+        """Whether the sought lines begin at line ``line``, counted from 0."""
         inside = 0 <= line < len(self._starts)
         return inside and self._text.startswith(_needle(sought), self._starts[line])
 
     def all(self, sought: Sequence[str], begin: int = 0) -> Iterator[int]:
-        """Every line from ``begin`` on where they stand, in order."""
+        """Every line number from ``begin`` on at which the sought lines begin, in order."""
         needle = _needle(sought)
         line = min(begin, len(self._starts) - 1)
         while (at := self._text.find(needle, self._starts[line])) >= 0:
@@ -33,7 +33,7 @@ class Rows:
             line += 1
 
     def outward(self, sought: Sequence[str], line: int) -> Iterator[int]:
-        """The same, nearest to ``line`` first; of two as near the one further on (as GNU patch)."""
+        """The same numbers, nearest to ``line`` first; the larger one first on a tie (as GNU patch)."""
         needle = _needle(sought)
         middle = min(max(line, 0), len(self._starts) - 1)
         onward = self.all(sought, middle)
@@ -72,7 +72,8 @@ _PLAIN = {ord(variant): plain for plain, variants in _VARIANTS.items() for varia
 
 @dataclass(frozen=True, slots=True)
 class HunkPosition:
-    """Where a hunk fits: from line ``at`` (from 0) on, its old lines but ``head`` and ``tail``."""
+    """Where a hunk fits: its old lines begin at line ``at`` (from 0), without the first ``head`` and the
+    last ``tail`` of them."""
 
     at: int
     length: int
@@ -89,7 +90,7 @@ class HunkPosition:
 class Misfit(Exception):
     """A hunk fits nowhere, or in several places: ``spots`` are their lines from 1.
 
-    ``begin`` and ``end``: its lines are there, but not where the file begins or ends, as its context says.
+    ``begin`` and ``end``: the file has its lines, but its context puts them at the edge of the file.
     """
 
     reason: Literal["nowhere", "several", "overlap", "anchor", "bare", "begin", "end"]
@@ -119,7 +120,7 @@ _ENVELOPE: tuple[tuple[_Comparison, int], ...] = (
 
 
 class Ground:
-    """The lines of one file, and which of them are taken by hunks already placed."""
+    """The lines of one file, and which of them earlier hunks cover."""
 
     def __init__(
         self,
@@ -169,12 +170,12 @@ class Ground:
             index = next(self._formed(form).all([form(anchor)], begin), None)
             if index is not None:
                 return index
-        # A signature cut short still says where, if it does so once.
+        # A shortened signature is an anchor, too, if only one line contains it.
         parts = [i for i, line in enumerate(self._lines) if anchor.strip() in line]
         return parts[0] if len(parts) == 1 and parts[0] >= begin else None
 
     def _bare(self, hunk: Hunk, above: int | None) -> HunkPosition:
-        """New lines without any context."""
+        """The position of a hunk that has new lines only. Raises ``Misfit``."""
         if above is not None:
             return HunkPosition(above + 1, 0)
         if hunk.start is not None:
@@ -207,7 +208,7 @@ class Ground:
         raise Misfit("overlap", clash) if clash else self._astray(hunk)
 
     def _astray(self, hunk: Hunk) -> Misfit:
-        """Why a hunk fits nowhere: its lines may be there, and only the edge of the file be elsewhere."""
+        """The reason why a hunk fits nowhere: its lines are missing, or not at the edge of the file."""
         head, tail = _context(hunk)
         lines = self._formed(_exact).all([_exact(line.text) for line in hunk.old])
         spots = tuple(at + 1 for at, _ in zip(lines, range(10), strict=False))
@@ -218,7 +219,7 @@ class Ground:
     def _spots(
         self, hunk: Hunk, form: _Comparison, fuzz: int, trimmed: tuple[int, int]
     ) -> Iterator[HunkPosition]:
-        """The places of the hunk's old lines, without some context at both ends."""
+        """The places of the hunk's old lines, less ``trimmed`` lines of context at the two ends."""
         head, tail = trimmed
         old = [form(line.text) for line in hunk.old]
         middle = old[head : len(old) - tail]
@@ -236,7 +237,7 @@ class Ground:
         return None, tuple(spot.at + 1 for spot in spots)
 
     def _is_made(self, hunk: Hunk) -> bool:
-        """Whether the hunk's new lines are in the file already, so that fuzz must not add them again."""
+        """Whether the file has the hunk's new lines already, so that fuzz must not add them again."""
         new = [line.text for line in hunk.new]
         lines = self._formed(_exact).all([_exact(line) for line in new])
         return bool(new) and next(lines, None) is not None
@@ -294,7 +295,7 @@ class Ground:
         return onward[0]
 
     def _clashes(self, spot: HunkPosition) -> bool:
-        """Whether it shares a line with, or lies within, what was placed before."""
+        """Whether a position overlaps one of an earlier hunk, or lies within it."""
         return any(
             spot.at < other.end and other.at < spot.end
             if spot.length and other.length

@@ -100,7 +100,7 @@ class _Reader:
         return False
 
     def _is_bare_hunk(self, line: str, current: Header) -> bool:
-        """Whether a hunk without numbers begins; in git's own patch it may be a word of the next mail."""
+        """Whether a hunk without numbers begins; in a git patch the line may belong to the next mail."""
         if not line.startswith("@@") or not (current.named or current.git):
             return False
         return not (current.git and current.hunks) or self._at == self._ended
@@ -163,9 +163,9 @@ class _Reader:
         return body if old == new == 0 else None
 
     def _goes_on(self, *, blanks: bool = True) -> bool:
-        """Whether lines of a body follow, so that the counts were too small.
+        """Whether more lines of the hunk follow, so that its counts were too small.
 
-        Without ``blanks`` only changes that follow at once count: context is no loss.
+        Without ``blanks`` only a change right below counts, because a lost context line does no harm.
         """
         at = self._at
         while blanks and at < len(self._lines) and not self._lines[at]:
@@ -204,7 +204,7 @@ class _Reader:
         line = self._lines[self._at]
         if line.startswith(("@@", "diff --git ")) or follows(self._lines, self._at):
             return True
-        # What could as well be a line of the file ends nothing where changes go on below it.
+        # A header-like line that may be content does not end the hunk where changes follow below it.
         below = self._lines[self._at + 1] if self._at + 1 < len(self._lines) else ""
         goes_on = below.startswith(("+", "-")) and not below.startswith("--- ")
         return not goes_on and (

@@ -1,4 +1,4 @@
-"""What JARVIS answers: the object of seed 001, built from the store and from nothing else."""
+"""The answer of JARVIS: the object of seed 001, built only from the store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -126,7 +126,7 @@ class TurnAnswers:
 
 
 def allowed_tools(session: ManusSession) -> list[str]:
-    """What the gate lets through in the phase, by the names of its list, and JARVIS always."""
+    """The tools that the gate allows in the session's phase, and JARVIS; none when it is done."""
     if session.ticket is None:
         return [] if session.phase == "DONE" else ["JARVIS"]
     tools = ("*",) if session.ticket.tools is None else session.ticket.tools

@@ -1,4 +1,4 @@
-"""Meta-prompts carried out: an agent of its own for a todo, behind the gate of its phase."""
+"""Carries out meta-prompts: a subagent works on one todo, behind the gate of its phase."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ _FORBIDDEN = ("workflow", "JARVIS", "IronManusStateGraph")
 
 @dataclass(frozen=True, slots=True)
 class DelegationContext:
-    """What delegation is done with.
+    """What delegation needs from the runtime.
 
-    ``gate`` gives the gate of a conversation that was made for one execution's step, and records
-    its calls; ``flush`` writes down what was recorded so far; ``model`` is opened where none runs.
+    ``gate`` makes the gate of a conversation that works on one execution's step, and records its calls;
+    ``flush`` stores what was recorded; ``model`` is opened where no model runs.
     """
 
     subagents: Subagents
@@ -175,7 +175,7 @@ def handoff_name(role: str, task: TaskView | None = None) -> str:
 
 
 def _without_verbs(gate: Gate) -> Gate:
-    """A gate for the agent of one todo, which may not move the session itself."""
+    """The gate without the tools that move the session, for the agent of one todo."""
 
     def decide(key: str) -> str:
         if key.partition(".")[0] in _FORBIDDEN:

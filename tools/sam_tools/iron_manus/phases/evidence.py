@@ -1,4 +1,4 @@
-"""What shows that a todo is done, as the host itself sees it; and a check of texts that are handed over."""
+"""Evidence that a todo is done, as the host itself sees it, and a check of texts that agents hand in."""
 
 import hashlib
 import re
@@ -99,7 +99,7 @@ class SessionEvidence:
 
 
 def require_evidence(session: ManusSession, seen: EvidenceSummary) -> None:
-    """Raise ``WorkflowRefused`` (``evidence_missing``) for a critical todo that nothing bears out."""
+    """Raise ``WorkflowRefused`` (``evidence_missing``) for a critical todo without any evidence."""
     task = session.ticket.task if session.ticket else None
     if task is None or not task.critical or seen.good:
         return

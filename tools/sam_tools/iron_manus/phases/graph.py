@@ -1,8 +1,8 @@
-"""A session as a graph of entities and relations: what the store knows, and what was noted to it.
+"""A session as a graph of entities and relations: those of the store, and those that callers noted.
 
-Sessions, phases, roles and todos are read from the store each time, so they cannot be stale and
-cannot be written. What callers note is kept as events of the execution and folded in their order:
-every change is one transaction, and nothing is rewritten.
+Sessions, phases, roles and todos are read from the store each time, so they are never out of date, and
+callers cannot write them. A caller's notes are events of the execution, applied in order: every change is
+one transaction, and none is rewritten.
 """
 
 import json
@@ -110,7 +110,7 @@ class StateGraphs:
         return self.read(session_id)
 
     def metrics(self, session_id: str) -> dict[str, Any]:
-        """How a session goes: seed 000's metrics, from real transitions and derived effectiveness."""
+        """Figures about a session (seed 000): real transitions and derived effectiveness."""
         session = self._sessions.find(session_id)
         task = session.ticket.task if session.ticket else None
         started, last = session.view.created_at, self._sessions.last_activity(session_id)
@@ -171,7 +171,7 @@ class StateGraphs:
 
 
 def folded(owned: Graph, notes: Sequence[Mapping[str, Any]]) -> Graph:
-    """The store's part with every noted change applied in order. What is there already stays."""
+    """The store's graph with every noted change applied in order; a note does not replace an entity."""
     additions: dict[str, Entity] = {}
     relations: dict[Relation, None] = {}
     for note in notes:

@@ -1,4 +1,4 @@
-"""Whether the machine works, asked of the things themselves: the store, the files, the tools."""
+"""Checks whether the machine works, by using the store, the files and the tools themselves."""
 
 import platform
 from collections.abc import Callable, Sequence
@@ -90,7 +90,7 @@ class Health:
         )
 
     def _registry(self) -> HealthCheck:
-        """Every tool has a schema that can be told, and no name is there twice."""
+        """Every tool yields a schema, and no name is used twice."""
         tools = self._tools()
         names = [tool.name for tool in tools]
         for tool in tools:

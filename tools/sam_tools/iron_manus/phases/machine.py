@@ -1,9 +1,9 @@
-"""JARVIS: one call is one look at a session, or one phase handed in, on the workflow engine.
+"""JARVIS on the workflow engine: one call shows a session, or hands in one of its phases.
 
     asked = JarvisRequest(session_id="s", phase_completed="QUERY", payload={"interpreted_goal": "..."})
     answer = await machine.turn(asked, caller)
 
-What is refused raises ``WorkflowRefused`` with a code, and nothing has moved then.
+A refused call raises ``WorkflowRefused`` with a code and changes nothing.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ class JarvisRequest:
 
 @dataclass(frozen=True, slots=True)
 class PhaseOutput:
-    """A phase as read: the output for the engine, and what to say about it."""
+    """A phase's payload after reading: the output for the engine, and warnings for the answer."""
 
     output: Mapping[str, object]
     warnings: tuple[str, ...] = ()

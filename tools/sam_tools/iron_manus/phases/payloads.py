@@ -1,7 +1,7 @@
-"""What may be handed in with each phase: one typed model a phase, and what was left out by name.
+"""The payload of each phase: one typed model for each, and the names of the fields that were ignored.
 
-A payload is whitelisted: a field that its phase does not have changes nothing, and is named in the
-answer. Those that the engine owns (indexes, statuses, counts) are named as such.
+A payload is whitelisted: a field that its phase does not have changes nothing, and the answer names it.
+The answer says so of fields that the engine owns (indexes, statuses, counts).
 """
 
 import json

@@ -1,6 +1,6 @@
-"""What a driver and a delegated agent are told: one strict renderer, no marks left over.
+"""Prompts for a session's driver and for delegated agents, with every reference filled in.
 
-A reference without a value raises ``ReferenceMissing``: half a prompt is never sent.
+A reference without a value raises ``ReferenceMissing``, so that no incomplete prompt is sent.
 """
 
 import json
@@ -97,7 +97,7 @@ def render(template: str, values: Mapping[str, object]) -> str:
 
 
 def role_block(role: Role, methodology: str) -> str:
-    """How a role works and by what it is held."""
+    """A role's part of the prompt: its methodology, deliverable, rules and authority."""
     return render(
         _ROLE,
         {

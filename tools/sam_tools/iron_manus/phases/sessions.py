@@ -152,9 +152,9 @@ class ManusSessions:
             )
 
     def claim(self, session: ManusSession, caller: ConversationId) -> None:
-        """From now on the conversation works on this session: its gate and evidence follow.
+        """Have the conversation work on this session, whose phase gates it and gets its evidence.
 
-        What it had claimed of another session is let go, so that one phase gates it.
+        A claim on another session's step ends, so that only one phase gates the conversation.
         """
         if session.ticket is None:
             return

@@ -1,4 +1,4 @@
-"""IronManusStateGraph and HealthCheck: what a session is, and whether everything works."""
+"""IronManusStateGraph and HealthCheck: a session as a graph, and whether the machine works."""
 
 from typing import Any, Literal
 
@@ -163,7 +163,7 @@ class StateTools:
                 return self._graphs.note(session, _change(request)).as_object()
 
     def _recorded(self, request: GraphRequest, session: ManusSession) -> dict[str, object]:
-        """What the engine records itself is confirmed where it is so, and refused where it is not."""
+        """Confirm a transition or status that the engine recorded; refuse one that it did not record."""
         if request.action == "record_phase_transition":
             transition = (request.from_phase.upper(), request.to_phase.upper())
             so = transition in self._sessions.transitions(session.id)
@@ -220,7 +220,7 @@ def _change(request: GraphRequest) -> dict[str, object]:
 
 
 def _names(change: _Change) -> dict[str, object]:
-    """Entities whole, defaults included: they are read back as they are noted."""
+    """The parts of a change as they are stored: entities with all their fields, defaults included."""
     whole = {"entities": [entity.model_dump() for entity in change.entities]}
     related = [r.model_dump(by_alias=True) for r in change.relations]
     dropped = [r.model_dump(by_alias=True) for r in change.dropped_relations]

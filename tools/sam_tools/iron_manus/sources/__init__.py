@@ -1,1 +1,1 @@
-"""Research by public APIs: the list, the fetches, and what several sources say together."""
+"""Research by public APIs: the list, the requests, and the comparison of several answers."""

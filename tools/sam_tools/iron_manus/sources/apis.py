@@ -179,14 +179,14 @@ class ApiTools:
         return answer(data, table, ok=any(fetch.ok for fetch in fetched))
 
     def _response(self, fetched: Fetched) -> dict[str, object]:
-        """A success as KnowledgeSynthesize takes it (seed 001); how sure it is, the list estimates."""
+        """A success as KnowledgeSynthesize reads it (seed 001); the list estimates its confidence."""
         listed = self._apis.of_host(host_of(fetched.endpoint))
         confidence = listed.reliability if listed else UNKNOWN_RELIABILITY
         data = fetched.text[:_RESPONSE] or "(empty)"
         return {"source": fetched.endpoint, "data": data, "confidence": confidence}
 
     def _candidates(self, arguments: ApiValidator) -> tuple[str, ...]:
-        """The URL that was given, and the list's own where that may be tried too."""
+        """The given URL first, then the list's own where the call allows another one."""
         entry = self._entry_of(arguments) if arguments.auto_correct or not arguments.url else None
         described = entry.url(arguments.parameters) if entry else None
         return tuple(dict.fromkeys(url for url in (arguments.url, described) if url))

@@ -1,4 +1,4 @@
-"""Fetching from APIs through the URL guard: what is tried again, whose headers go where."""
+"""Fetches from APIs through the URL guard, with retries, and with headers bound to their hosts."""
 
 import asyncio
 import re

@@ -113,14 +113,14 @@ def differences(texts: Sequence[str]) -> tuple[Difference, ...]:
 
 @dataclass(slots=True)
 class _Row:
-    """A value with those of other sources that speak of the same thing."""
+    """A value, with the values of other sources that measure the same thing."""
 
     source: int
     quantity: Quantity
     same: "dict[int, list[_Row]]" = field(default_factory=dict[int, "list[_Row]"])
 
     def differences(self) -> Iterator[Difference]:
-        """The later sources whose values of the same thing all differ from this one."""
+        """The later sources all of whose values of the same thing differ from this one."""
         for source, same in self.same.items():
             if source <= self.source or self._agrees_with(same):
                 continue
@@ -133,7 +133,7 @@ class _Row:
 
 
 def _pair_up(rows: Sequence[_Row]) -> None:
-    """Find the values of one thing. Sets of words are numbers here, so that many texts are quick."""
+    """Link the values that measure one thing. Sets of words are bit masks, for speed."""
     bits: dict[str, int] = {}
     groups: dict[Dimension | str, list[tuple[_Row, int, int]]] = {}
     for row in rows:
@@ -152,7 +152,7 @@ def _pair_up(rows: Sequence[_Row]) -> None:
 
 
 def _told_apart(a: Quantity, b: Quantity) -> bool:
-    """Whether names or years show that they are of different things."""
+    """Whether names or years show that two values measure different things."""
     pairs = ((a.names, b.names), (a.years, b.years))
     return any(bool(mine) and bool(other) and mine.isdisjoint(other) for mine, other in pairs)
 

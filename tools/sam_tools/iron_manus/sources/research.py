@@ -1,4 +1,4 @@
-"""APITaskAgent and KnowledgeSynthesize: from an objective to sources, and what they say together."""
+"""APITaskAgent and KnowledgeSynthesize: find sources for an objective, and compare their texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ class ResearchTools:
     async def _fetched(
         self, sources: Sequence[Chosen], arguments: ApiTask, context: ToolContext
     ) -> list[tuple[Chosen, Fetched]]:
-        """What each source gave; how each try ended is noted with the list."""
+        """The answer of each source; the list notes whether the source answered."""
         urls = [source.url for source in sources]
         depth = arguments.research_depth
         ask = FetchRequest(
@@ -133,7 +133,7 @@ class ResearchTools:
     def _source(
         self, source: Chosen, got: Fetched, arguments: ApiTask, context: ToolContext
     ) -> Mapping[str, object]:
-        """A source with where it comes from, and how much of the objective it speaks of."""
+        """A source for the answer: its origin, and which share of the objective's words it contains."""
         return {
             "api": source.entry.name,
             "chosen_because": source.why,
@@ -219,7 +219,7 @@ def _outcomes(pairs: Sequence[tuple[Chosen, Fetched]]) -> Table:
 
 
 def _comparison(objective: str, used: Sequence[tuple[Chosen, Fetched]]) -> dict[str, object] | None:
-    """What comparing the sources' words shows; None if no source says anything."""
+    """The comparison of the sources' words; None if every source is empty."""
     statements = [
         Statement(source.entry.name, got.text[:_READ], coverage(objective, got.text))
         for source, got in used

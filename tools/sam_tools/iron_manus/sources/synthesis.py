@@ -70,7 +70,7 @@ def _likeness(first: Words, second: Words) -> float:
 def synthesize(
     statements: Sequence[Statement], mode: Mode, *, threshold: float = 0.5
 ) -> Synthesis | None:
-    """Hold the statements at or above a confidence against each other; None where none is left."""
+    """Compare the statements that reach a confidence; None where no statement does."""
     left = [s for s in statements if s.confidence >= threshold and s.data.strip()]
     return _synthesized(left, mode) if left else None
 

@@ -1,7 +1,7 @@
-"""Changes in the folders of a run, which the supervisor makes itself, so that places among them are judged.
+"""Changes in the folders of a run, made by the supervisor itself so that it can judge places among them.
 
-What was looked at is what is changed: real paths, opened without a link, and nobody else can change
-anything there. Every function raises OSError where the call fails.
+It changes exactly what it judged: real paths, opened without a link, in folders that nobody else can
+change. Every function raises OSError where the call fails.
 """
 
 import errno
@@ -72,7 +72,7 @@ def open_inside(
 
 
 def opened_again(watch: Watch, call: Notification, drafts: Drafts, link: str, flags: int) -> bool:
-    """Open what a descriptor leads to that has no name any more; False for what is not the run's own."""
+    """Open again a nameless file that a descriptor leads to; False if the file is not the run's own."""
     handle = nameless(watch, link)
     if handle < 0:
         return False
@@ -98,7 +98,7 @@ def _is_pipe(real: str) -> bool:
 
 
 def _open_pipe(watch: Watch, call: Notification, rights: Rights, real: str, flags: int) -> None:
-    """Open a named pipe once somebody reads from it, as the caller would have waited for that."""
+    """Open a named pipe once it has a reader, as the caller's own open would have waited."""
     if not _MOST_PIPES.acquire(blocking=False):
         raise OSError(errno.EMFILE, "Too many open files")
 
@@ -177,7 +177,7 @@ def put(
 def remove_inside(
     watch: Watch, call: Notification, real: str, kind: Place | None, *, folder: bool
 ) -> None:
-    """unlink and rmdir; what a place forbids is not removed without a question."""
+    """unlink and rmdir; a place that must not be removed is asked about."""
     rights = watch.rights(call)
 
     def remove() -> None:
@@ -202,7 +202,7 @@ def make_inside(
     *,
     content: str = "",
 ) -> None:
-    """Make a name: ``make`` is given the umask. ``content`` says what a place would be by it."""
+    """Make a name: ``make`` gets the umask. ``content`` describes what a place there would start."""
     real, kind = spot
     rights = watch.rights(call, make=True)
 
@@ -242,7 +242,7 @@ def link_inside(watch: Watch, call: Notification, old: str, new: str, handle: in
 
 
 def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: int) -> None:
-    """rename: what comes to a place is judged by its content, and placed as it was judged."""
+    """rename: a file that becomes a place is judged by its content, and written as it was judged."""
     rights = watch.rights(call)
     leaves, kind = judged(watch, old), judged(watch, new)
     mode = os.lstat(old).st_mode
@@ -291,7 +291,7 @@ def _leads_to_places(watch: Watch, path: str) -> bool:
 
 
 def _check_replaceable(path: str, flags: int) -> None:
-    """Raises what the kernel says where a file cannot take that name."""
+    """Raise the error that the kernel would return if a file cannot take that name."""
     if flags & _NO_REPLACE and os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, "File exists")
     if os.path.isdir(path):

@@ -1,4 +1,4 @@
-"""Drafts: what is written to a place goes to a file without a name, and is judged once it is closed."""
+"""Drafts: a write to a place that later runs goes to a nameless file, judged once it is closed."""
 
 import ctypes
 import errno
@@ -27,7 +27,7 @@ _MOST = 256
 
 @dataclass(frozen=True, slots=True)
 class PlaceDraft:
-    """A file without a name, and the place that it is for. ``reading`` is the supervisor's own end."""
+    """A nameless file, and the place that it is for. ``reading`` is the supervisor's own descriptor."""
 
     watch: Watch
     real: str
@@ -91,7 +91,7 @@ class Drafts:
                     self._close(number)
 
     def reopened(self, handle: int) -> None:
-        """A draft may be opened once more: then its first closing is not its last."""
+        """Note that a draft was opened again: it is judged after its last closing, not its first."""
         status = os.fstat(handle)
         for draft in self._drafts.values():
             if os.path.samestat(status, os.fstat(draft.reading)):
@@ -198,7 +198,7 @@ def _fill(handle: int, content: bytes) -> None:
 
 
 def _is_written(reading: int) -> bool:
-    """Whether somebody still has it open for writing: then no lease for reading is to be had."""
+    """Whether somebody still has the file open for writing: the kernel grants no read lease then."""
     try:
         fcntl.fcntl(reading, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(reading, fcntl.F_SETLEASE, fcntl.F_UNLCK)

@@ -18,12 +18,12 @@ _OF_CARGO = (".package-cache", ".global-cache")
 
 
 def can_make(real: str) -> bool:
-    """Whether the name is free and its folder writable."""
+    """Whether a name is free and its folder writable."""
     return _takes_names(real) and not os.path.lexists(real) and not _done_without(real)
 
 
 def can_remove(real: str) -> bool:
-    """An old name: there, in a folder that can change."""
+    """Whether a path exists, in a folder that can change."""
     return os.path.lexists(real) and _takes_names(real)
 
 
@@ -33,7 +33,7 @@ def can_change(real: str) -> bool:
 
 
 def can_open(real: str, flags: int) -> bool:
-    """A file opened for writing, with the flags of open."""
+    """Whether an open for writing, with these flags, could succeed."""
     try:
         mode = os.lstat(real).st_mode
     except OSError:
@@ -51,7 +51,7 @@ def can_rename(old: str, new: str) -> bool:
 
 
 def can_link(old: str, new: str) -> bool:
-    """A second name for a file."""
+    """Whether a file exists and its second name can be made."""
     return os.path.lexists(old) and can_make(new)
 
 
@@ -60,8 +60,8 @@ def _takes_names(real: str) -> bool:
 
 
 def _done_without(real: str) -> bool:
-    """Whether a program keeps it where it can, and else does without: bytecode of Python (PEP 3147), and
-    what cargo locks its home with and notes of use there."""
+    """Whether programs can do without a file: Python's bytecode (PEP 3147), cargo's lock of its home
+    and its notes of use there."""
     folder, name = os.path.split(real)
     bytecode = name == _BYTECODE or (os.path.basename(folder) == _BYTECODE and ".pyc" in name)
     return bytecode or name.startswith(_OF_CARGO)

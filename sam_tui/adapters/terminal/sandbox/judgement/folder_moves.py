@@ -1,4 +1,5 @@
-"""Moving a folder: what becomes a place by it is judged, and renewed so that nobody has it open."""
+"""Moving a folder: files in it that become places that later run are judged, and written anew, so that
+nobody has them open."""
 
 import errno
 import hashlib
@@ -49,7 +50,7 @@ def move_folder(
 
 
 def _redirected(watch: Watch, old: str, new: str) -> Iterator[PlaceChange]:
-    """The git configurations that would stand where others stood, and lead elsewhere than those."""
+    """The changes by git configurations that would replace others and have other remotes."""
     for path in watch.later_run.remotes.below(new):
         moved = old + path[len(new) :]
         kind = watch.later_run.at(path)
@@ -60,7 +61,7 @@ def _redirected(watch: Watch, old: str, new: str) -> Iterator[PlaceChange]:
 
 
 def _alike(watch: Watch, old: str, new: str) -> bool:
-    """Whether what lies below means the same in both places."""
+    """Whether the files below mean the same at both paths, so that none becomes a place."""
     before, after = watch.later_run.root_of(old), watch.later_run.root_of(new)
     if not after:
         return True  # nothing is judged where it goes
@@ -111,7 +112,7 @@ def _entries(folder: str) -> Iterator[tuple[str, bool]]:
 
 
 def _gone(watch: Watch, old: str) -> Iterator[PlaceChange]:
-    """What is asked before a folder is moved away; nothing when it may."""
+    """The question to ask before a folder may be moved away; none if it may."""
     root = watch.later_run.root_of(old)
     kind = place_of(f"{old}/x", root) if root else None
     if kind is not None and kind.removal:
@@ -119,8 +120,8 @@ def _gone(watch: Watch, old: str) -> Iterator[PlaceChange]:
 
 
 def _move(old: str, new: str, flags: int, judged: Mapping[str, str]) -> None:
-    """Move a folder; one with judged files goes by a name that nothing else can open, where these are
-    written anew."""
+    """Move a folder. One with judged files is first moved to a name that nobody else can open, where
+    these files are written anew."""
     if not judged:
         file_calls.rename(old, new, flags)
         return

@@ -1,7 +1,7 @@
-"""Judging the calls that change what is known of a file. The supervisor always carries them out itself.
+"""Judging the calls that change metadata of a file. The supervisor always carries them out itself.
 
-Landlock does not know these calls, so letting one continue would trust memory, links and descriptors
-that another thread of the caller can exchange in the meantime.
+Landlock does not know these calls. To let one continue would trust memory, links and descriptors that
+another thread of the caller can exchange meanwhile.
 """
 
 import errno
@@ -82,8 +82,8 @@ def _judge(
 
 
 def _gain(watch: Watch, handle: int, real: str, mode: int) -> str:
-    """What new permissions bring that is asked for inside, too: rights lent to whoever starts a file, or
-    that a place is run at all."""
+    """What new permissions bring that is asked about inside, too: ``lent`` lends rights to whoever starts
+    the file, ``executable`` makes a place run; empty if neither."""
     status = os.fstat(handle)
     gained = mode & ~status.st_mode
     if gained & _LENT and not stat.S_ISDIR(status.st_mode):
@@ -92,7 +92,7 @@ def _gain(watch: Watch, handle: int, real: str, mode: int) -> str:
 
 
 def _is_own(watch: Watch, target: Target, real: str) -> bool:
-    """Inside, made by the run, or a pipe or socket, which has no place at all."""
+    """Whether the object is inside, made by the run, or a pipe or socket without a path."""
     return watch.inside.holds(real) or real[:1] != "/" or watch.created.holds(target, real)
 
 

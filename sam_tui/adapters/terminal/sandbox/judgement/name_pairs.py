@@ -24,7 +24,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 
 
 def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags: int) -> None:
-    """rename, renameat, renameat2: outside when either end is."""
+    """rename, renameat, renameat2: an outside access if either name is outside."""
     target = Target(call.thread, watch.memory)
     if not flags and _renamed_plainly(watch, call, target, old, new):
         return
@@ -41,7 +41,7 @@ def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags
 def _renamed_plainly(
     watch: Watch, call: Notification, target: Target, old: Named, new: Named
 ) -> bool:
-    """Rename an ordinary file in the folders of a run to no place; False where more has to be looked at."""
+    """Rename an ordinary file within a run's folders, not to a place; False if it needs a judgement."""
     first, second = (plainly(watch, target, path.directory, path.text) for path in (old, new))
     if not first or not second or watch.reads.secret(first) or watch.inside.keeps:
         return False
@@ -144,7 +144,7 @@ def _judge(
     target = Target(call.thread, watch.memory)
     old, new = paths
     inside = is_inside(watch, old) and is_inside(watch, new)
-    early = watch.landlock < RENAMING_HELD  # such a Landlock denies every move between folders
+    early = watch.landlock < RENAMING_HELD  # this early Landlock denies every move between folders
     if left_to_landlock(watch, old) and left_to_landlock(watch, new) and not (inside and early):
         watch.proceed(call)
         return

@@ -50,12 +50,12 @@ class _Opening:
 
     @property
     def fresh(self) -> bool:
-        """Whether it has to be new: of what is not there, nothing is read."""
+        """Whether the file has to be new: then nothing can be read from it."""
         return self.flags & _EXCLUDING == _EXCLUDING
 
     @property
     def lends(self) -> bool:
-        """Whether it would make a file that others run with its owner's or group's rights."""
+        """Whether it would make a file that runs with its owner's or group's rights (set-user-id)."""
         return bool(self.flags & (os.O_CREAT | _TMPFILE)) and bool(self.mode & _LENT)
 
     @property
@@ -70,14 +70,14 @@ class _Opening:
 
     @property
     def trusted(self) -> bool:
-        """Whether Landlock can be left to decide. What it lets be read is more than may be: reading is
-        not left to the kernel, which looks again."""
+        """Whether Landlock can decide alone. For reading it allows more than a run may read, so the
+        supervisor opens those files."""
         return self.fresh or bool(self.flags & _WRITING)
 
 
 @dataclass(frozen=True, slots=True)
 class _NameChange:
-    """What a call does to a name: ``act`` is given its real path and the caller's umask."""
+    """A change of a name by a call: ``act`` gets its real path and the caller's umask."""
 
     kind: str
     act: Callable[[str, int], None]
@@ -309,7 +309,7 @@ def _judge_name(watch: Watch, call: Notification, path: Named, action: _NameChan
 
 
 def _start(watch: Watch, call: Notification) -> None:
-    """A program starts once what was written to places before is there, or refused."""
+    """Let a program start once earlier writes to places that later run are made or refused."""
 
     def go_on() -> None:
         with suppress(OSError):  # the caller may be gone by then

@@ -22,7 +22,7 @@ _UNASKED = ("/proc/", "/sys/")
 class Named:
     """A path argument: the descriptor it starts from, its text, and whether a final link is followed.
 
-    The text is read once: the caller's memory can change, and what is judged shall be what is done.
+    The text is read once, because the caller's memory can change between judgement and action.
     """
 
     directory: int
@@ -37,7 +37,7 @@ def signed(word: int) -> int:
 
 
 def left_to_landlock(watch: Watch, path: ResolvedPath) -> bool:
-    """Accesses that the kernel's ruleset allows, or that no person could decide about."""
+    """Whether the kernel alone decides: its ruleset allows the path, or nobody is asked about it."""
     return path.special or watch.granted.holds(path.real) or path.real.startswith(_UNASKED)
 
 
@@ -96,7 +96,7 @@ def carried_inside(
 
 
 def judged(watch: Watch, real: str) -> PlaceKind | None:
-    """The place that a real path is. Raises OSError for a name that nobody may touch."""
+    """The kind of place at a real path, or None. Raises OSError for a name that is always refused."""
     if RESERVED in real:
         raise PermissionError(errno.EACCES, "Permission denied")
     return watch.later_run.at(real)

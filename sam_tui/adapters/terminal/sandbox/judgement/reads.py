@@ -1,8 +1,8 @@
 """Opens for reading: the supervisor judges a name, opens exactly that file, and hands it over.
 
-Nothing is left to the kernel, which would read the path again: a thread could have exchanged it. A path
-without links is opened with links refused, so the judged name is the opened file's. Where it leads
-through links, the object behind them is held first, and the name that it has is judged.
+The kernel opens nothing itself: it would read the path again, which a thread could have changed. A path
+without links is opened with links refused, so the judged name is the opened file's. A path with links is
+opened as an object first, and then the object's own name is judged.
 """
 
 import errno
@@ -48,8 +48,8 @@ def hand_over_pipe(watch: Watch, call: Notification, reading: int, flags: int) -
 
 
 def _wait(watch: Watch, call: Notification, reading: int, flags: int) -> None:
-    """Nothing tells that somebody opened a pipe for writing but an open that waits for it: that is one
-    more reader, on a thread of its own. Who has written and left meanwhile is seen at ``reading``."""
+    """Wait on a thread until somebody opens the pipe for writing: only another open for reading, which
+    blocks, notices that. ``reading`` shows a writer that came and left meanwhile."""
     path = f"/proc/self/fd/{reading}"
     opened, opening = os.pipe()
 
@@ -127,7 +127,7 @@ def judge_read(watch: Watch, call: Notification, target: Target, named: Named, f
 
 
 def asked_secret(watch: Watch, call: Notification, real: str, go: Callable[[], None]) -> bool:
-    """Whether what is opened there to be read as well is a secret; then ``go`` on a yes."""
+    """Whether opening a path for writing would also read a secret; then ask, and call ``go`` on a yes."""
     if not watch.reads.secret(real) or not _is_content(real):
         return False
     watch.settle(call, OutsideWish("read", real), go)
@@ -149,7 +149,7 @@ def asked_new_name(
 
 
 def _loses_its_name(watch: Watch, old: str, new: str) -> str:
-    """The secret at or below ``old`` that its name at ``new`` would no longer show; empty for none."""
+    """The secret at or below ``old`` that is not secret by its name at ``new``; empty for none."""
     within = _FOLDER_SECRETS.get(os.path.basename(old).lower(), ())
     for end in ("", *(f"/{name}" for name in within)):
         secret = f"{old}{end}"
@@ -258,8 +258,7 @@ def _open_held(watch: Watch, call: Notification, handle: int, name: str, flags: 
 def _ask(
     watch: Watch, call: Notification, held: tuple[int, str], flags: int, *, secret: bool
 ) -> None:
-    """Ask about a read, and open the file after a yes. An open that would fail anyway is not asked
-    about."""
+    """Ask about a read, and open the file after a yes. If the open would fail anyway, nobody is asked."""
     handle, real = held
     rights = watch.rights(call)
     with file_calls.acting_as(rights):

@@ -1,7 +1,7 @@
-"""Judging System V shared memory, semaphores and queues: a run reaches those that it made, and no others.
+"""Judging System V shared memory, semaphores and queues: a run reaches only those that it made itself.
 
 They belong to the whole machine and have no path, so Landlock does not know them. The supervisor makes
-them for the caller, and so learns their numbers; what uses them names a number in a register.
+them for the caller and so knows their numbers; later calls name a number in a register.
 """
 
 import os

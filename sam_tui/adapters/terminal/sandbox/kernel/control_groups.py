@@ -30,9 +30,9 @@ _USABLE: dict[str, str] = {}
 
 
 class ControlGroup:
-    """A group of processes below the folder of a hierarchy that counts processes.
+    """A group of processes, as a folder in a hierarchy that counts processes.
 
-    Its folder is locked by the program that made it: what it left when it was killed is swept by the next.
+    The program that made the folder locks it; if it was killed, the next program removes the folder.
     """
 
     def __init__(self, path: str, lock: int = -1) -> None:
@@ -79,7 +79,7 @@ class ControlGroup:
         return group
 
     def admit(self, pid: int) -> bool:
-        """Take in a process that has started no other yet; False, and no group any more, where refused."""
+        """Add a process that has started no other yet. If that is refused, remove the group; False."""
         try:
             _write(f"{self.path}/cgroup.procs", pid)
         except OSError:
@@ -88,17 +88,17 @@ class ControlGroup:
         return True
 
     def admit_self(self) -> None:
-        """Enter it, right after a fork. Where that is refused, nothing counts the process."""
+        """Enter the group, right after a fork. Where that is refused, the process is not counted."""
         with suppress(OSError):
             _write(f"{self.path}/cgroup.procs", os.getpid())
 
     def processes(self) -> set[int]:
-        """Who is in it; those of another process namespace are not named."""
+        """The processes in the group, except those of other process namespaces."""
         return {int(word) for word in _read(f"{self.path}/cgroup.procs").split()} - {0}
 
     @property
     def overflowed(self) -> bool:
-        """Whether it was full when a process was to start."""
+        """Whether a process could not start because the group was full."""
         events = _read(f"{self.path}/pids.events").split()
         if len(events) < 2 or events[1] == "0":
             return False
@@ -205,7 +205,7 @@ def _mounted(mounts: str, kind: str, controller: str) -> Iterator[tuple[str, str
 
 @functools.cache
 def _sweep(parent: str) -> None:
-    """End and remove what programs of the same person left that are gone, once. Never raises."""
+    """End and remove, once, the groups of this person's programs that are gone. Never raises."""
     with suppress(OSError):
         for name in os.listdir(parent):
             if name.startswith(_NAME):

@@ -1,4 +1,4 @@
-"""Devices that no command may read: disks, memory, what is typed and shown on other terminals."""
+"""Devices that no command may read: disks, memory, and input and output of other terminals."""
 
 import os
 import re
@@ -18,8 +18,7 @@ _RAW = re.compile(
 
 
 def raw_devices() -> tuple[str, ...]:
-    """Every device that is there now and none of a command's business: all block devices, and some
-    others by their names."""
+    """The existing devices that no command needs: all block devices, and some others by name."""
     return tuple(_below(_ROOT, 1))
 
 

@@ -32,8 +32,8 @@ _ALL_CAPABILITIES = (1 << 41) - 1
 
 
 def enrolment(ruleset: int, program: bytes, *, live: bool) -> tuple[socket.socket, socket.socket]:
-    """The two ends of a way in: for the command, with all that it needs waiting in it, and for the
-    supervisor. Raises OSError."""
+    """The two ends of a connection to the supervisor: the command's, with all that it needs waiting in
+    it, and the supervisor's. Raises OSError."""
     theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     theirs.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)
     socket.send_fds(ours, [bytes([live]) + program], [ruleset])
@@ -41,11 +41,11 @@ def enrolment(ruleset: int, program: bytes, *, live: bool) -> tuple[socket.socke
 
 
 def restrict(entry: int) -> None:
-    """Hold the calling thread, and all it starts from now on; there is no way back.
+    """Confine the calling thread, and all it starts from now on, for good.
 
     ``entry`` is a Landlock ruleset, or the command's end of an enrolment, whose listener is handed to
-    the supervisor before this returns. Safe right after a fork: a few system calls and no more.
-    Raises OSError when the sandbox cannot be entered; nothing may be started then.
+    the supervisor before this returns. Safe right after a fork: it makes only a few system calls.
+    Raises OSError if the sandbox cannot be entered; nothing may be started then.
     """
     if not stat.S_ISSOCK(os.fstat(entry).st_mode):
         landlock.restrict(entry)
@@ -82,7 +82,7 @@ def _hand_over(enrolling: socket.socket, program: bytes) -> None:
 def install_listening(program: bytes) -> int:
     """Install a filter with a listener; gives the descriptor. Raises OSError (EBUSY when nested)."""
     try:
-        # Once heard, only a deadly signal takes a caller away: nothing is carried out twice.
+        # Once received, only a deadly signal ends the caller's wait: no call is carried out twice.
         return install(program, _NEW_LISTENER | _WAIT_KILLABLE)
     except OSError as error:
         if error.errno != errno.EINVAL:

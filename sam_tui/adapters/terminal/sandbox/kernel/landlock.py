@@ -135,7 +135,7 @@ def _writable(bounds: Bounds, full: int, reads: int) -> Iterator[tuple[str, int]
 
 
 def restrict(ruleset: int) -> None:
-    """Hold the calling thread, and all it starts from now on, to a ruleset. Raises OSError."""
+    """Apply a ruleset to the calling thread and all that it starts from now on. Raises OSError."""
     forbid_new_privileges()
     syscall(_RESTRICT_SELF, ruleset, 0)
 
@@ -143,9 +143,9 @@ def restrict(ruleset: int) -> None:
 def maskable(bounds: Bounds) -> tuple[str, ...]:
     """The secrets and devices that can be masked: existing ones outside of the writable folders.
 
-    Landlock adds rights on the way down and takes none away, so all siblings on the way to a secret
-    are allowed one by one. Inside the workspace that would hide new files from their maker, unless a
-    supervisor opens them.
+    Landlock only adds rights further down in the tree, so all siblings on the way to a secret get rules
+    of their own. Inside the workspace that would hide new files from their maker, unless a supervisor
+    opens them.
     """
     maskables: list[str] = []
     real_paths = RealPaths()
@@ -171,7 +171,7 @@ def splits(masked: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def identity(path: str, *, listing: bool = False) -> tuple[str, int, int, int]:
-    """What changes when a path becomes another file, or with ``listing`` a folder gets an entry."""
+    """A value that differs once a path is another file, or with ``listing`` a folder has a new entry."""
     try:
         status = os.stat(path, follow_symlinks=False)
     except OSError:
@@ -182,7 +182,7 @@ def identity(path: str, *, listing: bool = False) -> tuple[str, int, int, int]:
 def _read_within(
     readable: tuple[str, ...] | None, split: Sequence[str], masked: Sequence[str]
 ) -> Iterable[str]:
-    """What may be read as a whole: everything beside the way to a secret, and below ``readable``."""
+    """The paths to allow for reading as a whole: beside the way to a secret, and below ``readable``."""
     if readable is None:
         return _readable(split, masked)
     below = tuple(f"{path.rstrip('/')}/" for path in readable)
@@ -194,7 +194,7 @@ def _read_within(
 
 
 def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
-    """Everything beside the way to a secret."""
+    """Every path beside the way to a secret."""
     hidden = set(masked) | set(split)
     allowed: list[str] = []
     for folder in split:

@@ -1,7 +1,7 @@
-"""Networks of their own for datagrams: every address there is this machine, and nothing leads out.
+"""Network namespaces for datagrams: every address in one is this machine, and no route leads out.
 
-A socket belongs to the network it was made in, so whatever is sent through one of these stays here.
-A small process holds the networks; names are asked for at port 53 there, whatever the address.
+A socket belongs to the namespace in which it was made, so no message sent through it leaves this machine.
+A small process holds the namespaces; name servers are asked at port 53 there, whatever the address.
 """
 
 import fcntl
@@ -34,7 +34,7 @@ class NetworkNamespaces:
         self._failed = False
 
     def make(self, number: int) -> tuple[socket.socket, ...]:
-        """A new network; the sockets there at which names are asked for."""
+        """Make a namespace; returns the sockets in it to which questions for names come."""
         return tuple(socket.socket(fileno=fd) for fd in self._ask({"make": number}))
 
     def socket(self, number: int, family: int, kind: int) -> int:
@@ -116,7 +116,7 @@ def main() -> None:
 
 
 def _begin() -> None:
-    """Where users may have namespaces, a user without any rights outside of them; else as root."""
+    """Enter a user namespace without rights outside of it, where users may have one; else be root."""
     try:
         call("unshare", _NEW_USER | _NEW_NETWORK)
     except OSError:

@@ -1,8 +1,8 @@
-"""What stays as it is inside a folder that may be changed: secrets and the program's own data.
+"""Paths that a run cannot change in its writable folders: secrets and the program's own data.
 
-A workspace may be the home folder, or everything. Landlock adds rights on the way down and takes none
-away, so the folders on the way to such a place are not allowed as a whole but entry by entry. What a run
-makes beside them, the supervisor opens for it.
+A workspace may be the home folder, or everything. Landlock only adds rights further down in the tree, so
+the folders above such a path are not allowed as a whole, but entry by entry. The supervisor opens new files
+that a run makes there.
 """
 
 import os
@@ -15,7 +15,7 @@ _MOST_ENTRIES = 4096
 
 
 def kept_within(paths: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
-    """The real paths of those places that lie below a folder that may be changed, there or not yet."""
+    """The real paths of those places below a writable folder, whether they exist or not."""
     below = tuple(f"{folder.rstrip('/')}/" for folder in writable)
     real_paths = RealPaths()
     resolved = (real_paths.of(path) for path in paths)
@@ -38,8 +38,8 @@ def ways(folder: str, secret_paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def carved(folder: str, secret_paths: Sequence[str]) -> tuple[str, ...]:
-    """What of a folder can be allowed as a whole: itself where nothing is kept below it, else the
-    entries beside the ways there."""
+    """The paths that can be allowed as a whole: the folder itself if no secret is below it, else the
+    entries beside the way to each secret."""
     split = ways(folder, secret_paths)
     if not split:
         return (folder,)

@@ -1,4 +1,4 @@
-"""What program, supervisor and starting commands say to each other, one datagram a message."""
+"""The messages between program, supervisor and starting commands, each one datagram."""
 
 MESSAGE = 256 * 1024
 """Bytes of a message at most."""

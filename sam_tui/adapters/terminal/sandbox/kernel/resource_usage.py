@@ -1,4 +1,4 @@
-"""How much processes use, and the whole system: a limit is looked at closely only near it."""
+"""Resource usage of processes and of the whole system; a run is counted only near its limit."""
 
 import os
 import re
@@ -19,10 +19,10 @@ _WHOLE_SHARE = re.compile(rb"^Pss: +(\d+) kB$", re.MULTILINE)
 
 
 class Bound:
-    """So much of something a run may have; it is counted only when there can be too much of it.
+    """The limit of a run for one resource; the run is counted only when it may have exceeded the limit.
 
-    What a run has the system has too. So nothing can be too much where the system has no more than the
-    limit (0: it does not tell), nor after a count before it has more than it had by what was left.
+    The system's use includes the run's. So the run is within its limit while the system is (0: unknown),
+    and after a count until the system's use has grown by the room that was left.
     """
 
     def __init__(self, most: int) -> None:

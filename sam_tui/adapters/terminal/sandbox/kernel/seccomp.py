@@ -1,4 +1,4 @@
-"""The seccomp program: which system calls of a confined command pass, wait for an answer, or fail."""
+"""The seccomp program: decides which system calls of a confined command pass, wait, or fail."""
 
 import errno
 import os
@@ -117,12 +117,12 @@ def program(
     live: bool,
     landlock: int = COMPLETE,
 ) -> bytes:
-    """The filter as the kernel reads it. Without ``live`` nothing waits: what would, is allowed.
+    """The filter as the kernel reads it. Without ``live`` no call waits: those that would are allowed.
 
-    Where ``landlock``, the version that runs beneath, leaves something open, the supervisor is asked.
+    Where ``landlock``, the version below the filter, leaves something open, the supervisor decides.
 
-    Calls are found by halving. The kernel walks the program once for every call number there is when
-    it takes it in, so a long chain of comparisons would cost each command a tenth of a millisecond.
+    A call is found by binary search. The kernel walks the program once for every existing call number
+    when it loads it, so that a long chain of comparisons would cost each command 0.1 ms.
     """
     built: list[Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -145,7 +145,7 @@ def program(
 
 
 def _halved(entries: Sequence[tuple[int, list[Instruction]]]) -> list[Instruction]:
-    """What leads from a call number to its block, and all others to ALLOW."""
+    """A binary search from call numbers to their blocks; all other numbers are allowed."""
     if len(entries) <= _CHAINED:
         chain: list[Instruction] = []
         for number, block in entries:
@@ -158,13 +158,13 @@ def _halved(entries: Sequence[tuple[int, list[Instruction]]]) -> list[Instructio
 
 
 def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
-    """For each call that is looked at: what decides it. Every block ends in an answer."""
+    """The block of instructions for each judged call; every block ends with a decision."""
     blocks: dict[str, list[Instruction]] = {}
     if live:
         blocks |= {"open": _opened(1), "openat": _opened(2), "prctl": _process_control()}
         for name in (*NAME_CALLS, *METADATA_CALLS, *STARTING, *CHANGING_RIGHTS, "connect"):
             blocks[name] = [_give(NOTIFY)]
-        # Its flags stand in memory, and could change after they were seen.
+        # Its flags are in memory, and could change after they were read.
         blocks["openat2"] = [_give(FAIL | errno.ENOSYS)]
     for error, names in REFUSED.items():
         for name in names:
@@ -188,7 +188,7 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
 
 
 def _objects_and_scheduling(*, live: bool) -> dict[str, list[Instruction]]:
-    """System V objects and the scheduling of processes: a run's own alone, and the caller's own freely."""
+    """System V objects and process scheduling: only a run's own, and the caller's own without waiting."""
     if not live:
         return {name: [_give(FAIL | errno.ENOSYS)] for name in OBJECT_CALLS}
     blocks: dict[str, list[Instruction]] = {name: [_give(NOTIFY)] for name in OBJECT_CALLS}
@@ -214,7 +214,7 @@ def _when_bits(index: int, bits: int, action: int) -> list[Instruction]:
 
 
 def _opened(flags: int) -> list[Instruction]:
-    """All that reads or writes a file waits; folders are listed, and places only named, freely."""
+    """Opens that read or write wait; listing a folder, or an open for the path alone, passes."""
     return [
         _argument(flags),
         (_ANY_BIT, 0, 1, WRITE_FLAGS),
@@ -226,7 +226,7 @@ def _opened(flags: int) -> list[Instruction]:
 
 
 def _process_control() -> list[Instruction]:
-    """No process may hide its memory from the supervisor, which could not judge it then."""
+    """Refuse to hide a process's memory, which the supervisor needs to judge its calls."""
     hiding = [(_EQUAL, 0, 4, _DUMPABLE), _argument(1), *_refuse(0), _give(ALLOW)]
     fewer = [
         step for n in (_DROP_BOUND, _SECURE_BITS) for step in ((_EQUAL, 0, 1, n), _give(NOTIFY))
@@ -252,7 +252,7 @@ def _ioctl(*, live: bool) -> list[Instruction]:
 
 
 def _owned() -> list[Instruction]:
-    """Who gets the signals of a descriptor waits for an answer; what is named in memory fails."""
+    """Setting who gets a descriptor's signals waits; if memory names that process, it fails."""
     setting: list[Instruction] = [(_EQUAL, 0, 1, _F_SETOWN), _give(NOTIFY)]
     return [_argument(1), *setting, *_refuse(_F_SETOWN_EX), _give(ALLOW)]
 
@@ -273,8 +273,8 @@ def _unless_reading() -> list[Instruction]:
 
 
 def _unix(*, live: bool) -> list[Instruction]:
-    """Streams are free until they connect. Datagrams can be sent anywhere without a connection, so
-    where somebody looks at what is sent (``_sends``), their sockets wait; elsewhere there are none."""
+    """Streams pass until they connect. Datagrams can be sent anywhere without a connection: where the
+    supervisor judges sends (``_sends``), their sockets wait; elsewhere they fail."""
     return [
         _argument(1),
         (_AND, 0, 0, _KIND_OF_SOCKET),
@@ -317,10 +317,10 @@ def _socket(network: Network, *, live: bool) -> list[Instruction]:
 
 
 def _held_to_hosts() -> dict[str, list[Instruction]]:
-    """The calls that matter where connections are held to a list. ``connect`` waits in any case.
+    """The calls that matter where connections are limited to a list. ``connect`` waits in any case.
 
-    Streams are free until they connect or listen. Datagrams need neither, so their sockets come from
-    the supervisor. What would connect in any other way fails.
+    Streams pass until they connect or listen. Datagrams need neither, so the supervisor makes their
+    sockets. Every other way to connect fails.
     """
     fast = FAIL | errno.EOPNOTSUPP
     return {
@@ -383,7 +383,7 @@ def _limits() -> list[Instruction]:
 
 
 def passing() -> bytes:
-    """A filter that lets everything pass: to find out whether one can have a listener."""
+    """A filter that lets every call pass: to find out whether a filter can have a listener."""
     return struct.pack("=HBBI", *_give(ALLOW))
 
 

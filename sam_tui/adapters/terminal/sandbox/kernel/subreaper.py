@@ -1,7 +1,7 @@
 """A process that becomes the parent of every orphan below it (PR_SET_CHILD_SUBREAPER), and ends them.
 
-Neither ``setsid``, a second fork nor another environment takes a process out of its descendants: while it
-has no child, it has none. Standard library alone.
+No ``setsid``, second fork or changed environment takes a process out of its descendants: while this
+process has no child, it has no descendant. Uses only the standard library.
 """
 
 import ctypes
@@ -64,14 +64,14 @@ class Subreaper:
                 return
             if time.monotonic() >= deadline and not _send(living, signal.SIGKILL):
                 return
-            # Who goes on starting others is not waited for.
+            # No pause before the next signal while processes go on starting others.
             pause = min(2 * pause, _LONGEST) if living == earlier else _SHORTEST
             if living == earlier or time.monotonic() < deadline:
                 select.select([self._ends], [], [], pause)
             earlier = living
 
     def close(self) -> None:
-        """Forget its children's ends, right after a fork: the parent goes on to hear of them."""
+        """Stop listening for ended children, right after a fork: the parent goes on with that."""
         signal.set_wakeup_fd(-1)
         os.close(self._ends)
         os.close(self._wakes)

@@ -1,8 +1,8 @@
-"""The hosts that one run may reach: its lists, and the addresses that stand for names.
+"""The hosts that one run may reach: its lists, and stand-in addresses for other names.
 
-A name that is listed is looked up, and its addresses are its own for a while. Any other is given an
-address that stands in for it, out of blocks that lead nowhere: connecting to that is where it is
-asked for, so that the system call waits for the person, and no name leaves this machine before.
+A listed name is looked up, and connections to its addresses are allowed for a while. Any other name gets a
+stand-in address from a block that leads nowhere: the question comes with the connection to it, so that the
+system call waits for the person, and no name leaves this machine before the answer.
 """
 
 import ipaddress
@@ -39,7 +39,7 @@ class Reach:
 
     @property
     def servers(self) -> tuple[dns.Server, ...]:
-        """Who is asked for names."""
+        """The name servers to ask."""
         return self._servers or dns.system_servers()
 
     def proxy(self, hosts: Iterable[str], port: int) -> bool:
@@ -48,7 +48,7 @@ class Reach:
         return any(host in named or (loopback(host) and "localhost" in named) for host in hosts)
 
     def learn(self, name: str, addresses: Sequence[str], seconds: float) -> None:
-        """A name was looked up."""
+        """Note the addresses of a name, which stay valid for ``seconds``."""
         now = expiry_seconds()
         until = now + max(seconds, _LEAST_SECONDS)
         with self._lock:
@@ -69,7 +69,7 @@ class Reach:
             return tuple(n for n, until in self._learned.get(address, {}).items() if now < until)
 
     def stands_in(self, address: str) -> bool:
-        """Whether an address is no real one."""
+        """Whether an address is a stand-in."""
         return bool(self._stood_for(address))
 
     def stand_in(self, name: str, kind: int) -> bytes:
@@ -88,9 +88,9 @@ class Reach:
         return (_STAND_INS_6 + 1 + number).to_bytes(16, "big")
 
     def look_up(self, name: str, kind: int) -> tuple[int, tuple[str, ...], float]:
-        """Ask for a name: (the code, addresses that it may have, how long). Waits for name servers.
+        """Ask name servers for a name: (code, addresses, seconds for which they are valid). Waits.
 
-        One address that it may not have is enough for none: it is not what it says.
+        If one address is not allowed for the name, the code is REFUSED: the whole answer is suspect.
         """
         try:
             reply = dns.look_up(name, kind, self.servers)

@@ -1,6 +1,6 @@
-"""Judging connections: sockets that stand as files outside are asked for, the internet is a policy.
+"""Judging connections: unix sockets outside are asked about, the network setting limits the internet.
 
-The supervisor connects a copy of the caller's socket itself, to the very address that was judged.
+The supervisor connects a copy of the caller's socket itself, to exactly the judged address.
 """
 
 import ctypes
@@ -116,9 +116,9 @@ def in_its_own_time(
     *,
     path: str = "",
 ) -> None:
-    """Connect on a thread, for a socket that waits may take minutes.
+    """Connect on a thread, because the person's answer or the connection may take minutes.
 
-    An ``address`` that takes time to find out is found there.
+    An ``address`` that is a function is called on that thread.
     """
 
     def connect() -> None:
@@ -137,7 +137,7 @@ def in_its_own_time(
 
 
 def on_its_own(watch: Watch, notification: Notification, action: Callable[[], None]) -> None:
-    """Carry a call out on a thread, for it may wait for others. Raises OSError where too many wait."""
+    """Carry a call out on a thread, because it may block. Raises OSError if too many calls do."""
     if not _waiting.acquire(blocking=False):
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 

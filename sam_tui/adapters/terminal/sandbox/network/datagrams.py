@@ -1,8 +1,8 @@
-"""Unix sockets for datagrams, and what is sent to an address.
+"""Unix sockets for datagrams, and the messages that calls send to an address.
 
-A datagram can be sent to any name without a connection, and nothing of the kernel holds a command to
-names inside. So from the first such socket on the supervisor sends whatever names an address itself, to
-the very address that was judged. Before it, no address that a call names can be another socket's.
+A datagram can be sent to any name without a connection, and the kernel does not restrict names to those
+inside. So once such a socket exists, the supervisor itself sends every message with an address, to exactly
+the judged address. Before that, no address in a call can lead to another run's socket.
 """
 
 import ctypes
@@ -47,7 +47,7 @@ Handler = Callable[[Watch, Notification], None]
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """What a call sends: an address, content, control messages, flags, and where its size is noted."""
+    """The arguments of a send: address, content, control messages, flags, and the address of its size."""
 
     address: bytes
     content: bytes
@@ -88,7 +88,7 @@ class Messages:
         """Threads whose sending was left to the kernel."""
 
     def handlers(self, *, socket: Handler) -> dict[str, Handler]:
-        """For each of these calls what judges it; ``socket`` judges sockets of other families."""
+        """The handlers of calls that send, by name; ``socket`` judges sockets of other families."""
         return {
             "socket": lambda watch, call: self._make(watch, call, socket),
             "socketpair": self._pair,
@@ -133,9 +133,9 @@ class Messages:
         self.inodes.update(os.fstat(endpoint.fileno()).st_ino for endpoint in sockets)
 
     def _look_first(self, watch: Watch, call: Notification, make: Callable[[], None]) -> None:
-        """Make sockets once nothing that was left to the kernel could still be sent by them.
+        """Make sockets only once no earlier call, left to the kernel, could still send by them.
 
-        Such a call may have been let go, and not yet have looked which socket it sends by.
+        Such a call may be running without having looked up its socket yet.
         """
         self._looking = True
         before = {thread: _user_time(thread) for thread in self._left if _runs(thread)}
@@ -190,13 +190,13 @@ class Messages:
 
 
 def _runs(thread: int) -> bool:
-    """Whether a thread computes, or waits for a processor: any other has left the place of its filter."""
+    """Whether a thread runs, or waits for a processor; any other has left the filter."""
     fields = stat_fields(thread)
     return fields is not None and fields[_STATE] == b"R"
 
 
 def _user_time(thread: int) -> bytes:
-    """What a thread has computed outside of the kernel; when it grows, its call has returned."""
+    """A thread's user time; when it grows, the thread's call has returned."""
     fields = stat_fields(thread)
     return b"" if fields is None else fields[_USER_TIME]
 
@@ -212,7 +212,7 @@ def _message(target: Target, call: Notification) -> _Message:
 
 
 def _first_message(target: Target, call: Notification) -> _Message:
-    """Of many messages the first: the caller is told that so many were sent."""
+    """The first of many messages: the caller learns that only one was sent."""
     _, address, count, flags = call.arguments[:4]
     if not count & 0xFFFFFFFF:
         raise OSError(errno.EINVAL, "Invalid argument")

@@ -1,8 +1,8 @@
-"""Connections of runs whose network is held to hosts: who may be reached, servers, and datagrams.
+"""Connections of runs whose network is limited to hosts: reachable addresses, servers, and datagrams.
 
-Every connection is judged by its address: one that was learned for a name that is listed, one that is
-listed itself, or a server that a command of this program started. All else is asked for, by its name
-where it has one. Datagrams never leave this machine; names are asked for here (``naming``).
+Every connection is judged by its address: one that belongs to a listed name, a listed address, or a
+server that a command of this program started. Any other is asked about, by its name if it has one.
+Datagrams never leave this machine; names are looked up here (``naming``).
 """
 
 import ctypes
@@ -49,7 +49,7 @@ Hear = Callable[[int, Callable[[], None] | None], None]
 
 
 class SharedNetwork:
-    """What the runs of one supervisor share: name servers for streams, namespaces, known servers."""
+    """What the runs of one supervisor share: name servers for streams, namespaces, own servers."""
 
     def __init__(self, listen_to: Hear) -> None:
         self.listen_to = listen_to
@@ -64,16 +64,16 @@ class SharedNetwork:
         listen_to(self._woken.fileno(), self._act)
 
     def let(self, watch: Watch, terms: dict[str, Any]) -> "Reaching":
-        """A new run."""
+        """The connections of a new run."""
         return Reaching(watch, Reach(terms), self)
 
     def on_loop(self, action: Callable[[], None]) -> None:
-        """Do something where runs are decided about; for any thread."""
+        """Run ``action`` on the supervisor's own thread; any thread may call this."""
         self._actions.append(action)
         self._waker.send(b".")
 
     def own_server(self, family: int) -> tuple[str, int]:
-        """Where streams ask for names, and speak to proxies. Raises OSError."""
+        """The address of our server for names and proxies by stream. Raises OSError."""
         server = self._streams.get(family)
         if server is None:
             local = "127.0.0.1" if family == socket.AF_INET else "::1"
@@ -86,13 +86,13 @@ class SharedNetwork:
         return server.getsockname()[:2]
 
     def expect(self, port: int, serve: Callable[[socket.socket], None]) -> None:
-        """From this port a connection of a run will come."""
+        """Have ``serve`` handle the connection that will come from this port."""
         if len(self._callers) >= _MOST_CALLERS:
             self._callers.clear()
         self._callers[port] = serve
 
     def served(self, inode: int) -> None:
-        """A command listens."""
+        """Note the inode of a socket on which a command listens."""
         if len(self.servers) >= _MOST_SERVERS:
             self.servers.clear()
         self.servers.add(inode)
@@ -124,7 +124,7 @@ class SharedNetwork:
 
 @dataclass(frozen=True, slots=True)
 class _Peer:
-    """Whom a call wants to connect to. ``values`` is the address as it stands there."""
+    """The address that a call wants to connect to. ``values`` is it as the call has it."""
 
     family: int
     host: str
@@ -142,7 +142,7 @@ class _Peer:
         return cls(family, host, int.from_bytes(address[2:4], "big"), address)
 
     def at(self, host: str, port: int) -> bytes:
-        """The same with another host; an IPv4 one in IPv6 clothes on a socket of that kind."""
+        """The address with another host and port; an IPv4 host becomes ``::ffff:…`` for an IPv6 socket."""
         packed = ipaddress.ip_address(host).packed
         head = self.address[:2] + port.to_bytes(2, "big")
         if self.family == socket.AF_INET:
@@ -204,7 +204,7 @@ class Reaching:
             os.close(descriptor)
 
     def listen(self, call: Notification) -> None:
-        """Listen on a caller's socket: one of the internet hears this machine alone."""
+        """Listen on a caller's socket; an internet socket is reachable only from this machine."""
         target = Target(call.thread, self._watch.memory)
 
         def listen() -> None:
@@ -251,7 +251,7 @@ class Reaching:
             self._judge(call, rights, peer)
 
     def _is_proxy(self, peer: _Peer) -> bool:
-        """Whether it is the person's proxy, and no server that a command made in its place."""
+        """Whether an address is the person's proxy, not a server that a command started in its place."""
         if not self._reach.proxy((peer.host, *self._reach.names_of(peer.host)), peer.port):
             return False
         return not loopback(peer.host) or not listening(peer.port) <= self._shared.servers
@@ -314,7 +314,7 @@ class Reaching:
         family: int,
         serve: Callable[[socket.socket], None],
     ) -> None:
-        """Connect to a server of ours instead, which knows the run by the port that is connected from."""
+        """Connect to a server of ours instead, which identifies the run by the connection's port."""
         server = self._shared.own_server(family)
 
         def address(copied: socket.socket) -> bytes:

@@ -1,4 +1,4 @@
-"""Answers what a run asks of name servers, where its network is held to hosts."""
+"""Answers a run's questions to name servers, where its network is limited to hosts."""
 
 import ipaddress
 import socket
@@ -135,7 +135,7 @@ def _from(item: tuple[int, int, bytes]) -> tuple[int, int, bytes]:
 
 
 def aside(work: Callable[[], None]) -> bool:
-    """Do something that waits, on a thread; False where there are too many."""
+    """Run ``work``, which waits, on a thread; False if too many are running."""
     if not _busy.acquire(blocking=False):
         return False
 
@@ -143,7 +143,7 @@ def aside(work: Callable[[], None]) -> bool:
         try:
             work()
         except (OSError, ValueError):
-            pass  # whoever asked is gone, or asks no sense
+            pass  # the client is gone, or its question makes no sense
         finally:
             _busy.release()
 

@@ -14,7 +14,7 @@ class OwnServers:
         self._leaders = leaders
 
     def serves(self, port: int) -> bool:
-        """Whether all who listen on a port of this machine belong to our commands."""
+        """Whether every process that listens on a port of this machine belongs to our commands."""
         servers = listening(port)
         sessions = set(self._leaders())
         if not servers or not sessions:

@@ -1,8 +1,8 @@
-"""Proxies that the person's environment names: a command speaks to this relay, which asks for each host.
+"""A relay for proxies that the person's environment names: it asks about each host before it connects.
 
-HTTP (RFC 9110, CONNECT and absolute addresses), SOCKS 4, 4a and 5 (RFC 1928, 1929). What goes on to the
-proxy is written anew from what was read, so that both read the same, and a connection carries one request:
-nothing follows it unread. What is not understood goes nowhere.
+HTTP (RFC 9110, CONNECT and absolute addresses), SOCKS 4, 4a and 5 (RFC 1928, 1929). The relay writes each
+request anew from what it read, so that the proxy cannot read it differently, and a connection carries one
+request only. A request that the relay does not understand is not passed on.
 """
 
 import functools
@@ -204,7 +204,7 @@ def _http(client: socket.socket, connect: Connect, may: Reachable) -> None:
 
 
 def _tunnel(client: socket.socket, server: socket.socket, more: bytes) -> None:
-    """Nothing goes through before the proxy has said that the tunnel is there."""
+    """Pass on the proxy's answer first; pass bytes both ways only once the tunnel is open."""
     answer, begun = _head(server)
     client.sendall(answer + begun)
     opened = _STATUS.match(answer) is not None
@@ -352,7 +352,7 @@ def _until_zero(stream: socket.socket) -> bytes:
 
 
 def _pump(server: socket.socket, client: socket.socket, *, both: bool) -> None:
-    """Pass on what comes until both are done; without ``both`` the client has nothing more to say."""
+    """Pass on bytes until both sides have ended; without ``both`` only from the server to the client."""
     to = {server: client, client: server}
     with selectors.DefaultSelector() as open_streams:
         for stream in to:

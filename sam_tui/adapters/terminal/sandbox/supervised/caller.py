@@ -18,7 +18,7 @@ _FILE_CAPABILITIES = 0x1F
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """As whom a thread touches files."""
+    """The user, groups and capabilities with which a thread uses files."""
 
     user: int
     group: int
@@ -84,7 +84,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """What the process calls itself; empty when it is gone."""
+        """The name of the process; empty when it has ended."""
         try:
             with open(f"/proc/{self.thread}/comm", "rb") as comm:
                 return os.fsdecode(comm.read().rstrip(b"\n"))

@@ -1,4 +1,5 @@
-"""What the supervisor carries out for a waiting call: on exact paths, as the caller, links refused."""
+"""File operations that the supervisor carries out for a waiting call: on exact paths, with the caller's
+rights, and without following links."""
 
 import errno
 import fcntl

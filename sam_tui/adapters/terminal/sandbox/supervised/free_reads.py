@@ -1,4 +1,4 @@
-"""What a run reads without a question: what is no secret by its name, and lies where it may read."""
+"""The paths that a run may read without a question: readable ones without a secret name."""
 
 import os
 import re
@@ -32,10 +32,10 @@ def _secrets(home: str) -> Secrets:
 
 @dataclass(slots=True, repr=False)
 class Reads:
-    """``terms`` of a run, and the ``roots`` that it may change.
+    """The ``terms`` of a run, and the ``roots`` that it may change.
 
-    ``hidden`` are the places of secrets, which the kernel keeps from it as well, but for the roots and
-    what is ``opened`` of them; ``kept`` are those below the roots.
+    ``hidden`` are places of secrets, which the kernel hides, too, except for the roots and the ``opened``
+    places among them; ``kept`` are the secret places below the roots.
     """
 
     terms: ReadTerms = field(default_factory=ReadTerms)
@@ -76,8 +76,8 @@ class Reads:
         return cls(read_terms, *(tuple(terms[name]) for name in names))
 
     def is_plain(self, real: str) -> bool:
-        """Whether it is read without a question, by a quick look: folders are remembered, for it is
-        their names alone that count."""
+        """Whether a path is surely read without a question. The answer is cached by folder, because only
+        names count."""
         folder = real[: real.rfind("/")]
         plain = self._plain.get(folder)
         if plain is None:
@@ -89,7 +89,7 @@ class Reads:
         return plain and real.lower() not in self._places and not self.secret(real)
 
     def is_hidden(self, real: str) -> bool:
-        """Whether the kernel keeps it from the run, too; of volumes that fold case, also so written."""
+        """Whether the kernel hides the path from the run, too; in any case, as some volumes fold it."""
         path = f"{real}/"
         if path.startswith(self._opened):
             return False
@@ -98,7 +98,7 @@ class Reads:
         return apart or key.startswith(self._kept)
 
     def secret(self, real: str) -> bool:
-        """Whether a real path is secret by its name. Packages bring keys and environments to test with."""
+        """Whether a real path is secret by its name. Packages contain keys and environments for tests."""
         if not _SUSPECT.search(real, real.rfind("/")) or real.startswith(_KERNEL):
             return False
         inside = real.startswith(self._own)

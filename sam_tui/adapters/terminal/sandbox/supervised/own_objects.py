@@ -1,6 +1,6 @@
-"""What a run made for itself outside of its folders: pseudo-terminals and shared memory.
+"""The objects that a run made outside of its folders: pseudo-terminals and shared memory.
 
-Both live in folders that everybody shares, so Landlock allows neither: the supervisor opens them.
+Both are in folders that all programs share, so Landlock allows neither: the supervisor opens them.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ class Own:
         """Shared memory by its path, with device and inode: what others made there since is theirs."""
 
     def holds(self, target: Target, real: str) -> bool:
-        """Whether it is a thing of this run, or the caller's own terminal."""
+        """Whether an object belongs to this run, or is the caller's own terminal."""
         if real.startswith(_SHARED):
             return real in self._shared or self._below(real)
         if real.startswith(TERMINALS):
@@ -43,14 +43,14 @@ class Own:
         return real.startswith(_SHARED) and free and not os.path.lexists(real)
 
     def add_shared(self, real: str) -> None:
-        """Shared memory that the run made from now on is its own."""
+        """Note shared memory that the run has just made."""
         if real.startswith(_SHARED):
             with suppress(OSError):
                 status = os.lstat(real)
                 self._shared[real] = (status.st_dev, status.st_ino)
 
     def removed(self, real: str) -> None:
-        """It may be made anew by anybody."""
+        """Forget removed shared memory: any program may make it again."""
         self._shared.pop(real, None)
 
     @property
@@ -70,7 +70,7 @@ class Own:
                         os.unlink(real)
 
     def opened_master(self, master: int) -> None:
-        """The terminal behind a master that was just opened is the run's own."""
+        """Note the terminal of a master that the run has just opened."""
         number = struct.unpack("=I", fcntl.ioctl(master, _GET_NUMBER, b"\0" * 4))[0]
         self._terminals.add(f"{TERMINALS}{number}")
 

@@ -1,4 +1,4 @@
-"""Places that later run, in the folders of one run: their paths, content and open descriptors."""
+"""Places that later run, in one run's folders: their paths, content and open descriptors."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ _REMEMBERED_FOLDERS = 512
 
 
 class Inside:
-    """The folders that a command may change without anybody being asked, but for what is ``kept``."""
+    """The folders that a command may change without a question, except for ``kept`` paths."""
 
     def __init__(self, roots: Sequence[str], secret_paths: Sequence[str] = ()) -> None:
         self._kept = tuple(f"{path}/" for path in secret_paths)
@@ -36,7 +36,7 @@ class Inside:
         return bool(self._kept)
 
     def leads(self, real: str) -> bool:
-        """Whether a real path is on the way to what is kept: moved away or exchanged, it would not be."""
+        """Whether a real path is a parent folder of a kept path, which must not be moved or exchanged."""
         return any(path.startswith(f"{real.rstrip('/')}/") for path in self._kept)
 
     def surely(self, target: Target, directory: int, path: str, *, follow: bool) -> bool:
@@ -61,7 +61,7 @@ class Inside:
         return False
 
     def likely(self, target: Target, directory: int, path: str) -> str:
-        """Where a path probably leads, for what is opened without links and looked at again."""
+        """The probable real path, for an open without links whose result is checked again."""
         absolute = target.absolute(directory, path)
         folder, _, name = absolute.rpartition("/")
         if not name or name in (".", ".."):
@@ -89,7 +89,7 @@ _MOST_STOOD = 10_000
 
 @dataclass(frozen=True, slots=True)
 class PlaceChange:
-    """New content of a place: why it is asked for, and the difference it makes."""
+    """New content of a place: the reason for the question, and the difference."""
 
     why: str
     difference: str
@@ -129,9 +129,9 @@ def digest_of(content: bytes) -> str:
 
 
 class RemoteAddresses:
-    """Where the remotes of git configurations led while this program ran, by the path of each file.
+    """The addresses of git remotes that this program's runs have seen, by the configuration's path.
 
-    A remote that is removed and added again, in one command or two, has not lost its address for this.
+    A remote that a command removes and another adds again keeps its address here.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class RemoteAddresses:
         self._read: dict[str, tuple[int, int, int]] = {}
 
     def note(self, real: str) -> None:
-        """Remember what stands in a configuration, unless it is as it was looked at before."""
+        """Remember the remotes of a configuration, unless it is unchanged since the last time."""
         try:
             about = os.stat(real)
         except OSError:
@@ -152,7 +152,7 @@ class RemoteAddresses:
             self._by_path.setdefault(real, {}).update(led)
 
     def note_moved(self, folders: Sequence[str]) -> None:
-        """Remember what stands in folders that may be, or hold, a repository's own."""
+        """Remember the remotes of folders that may be a repository's own, or contain one."""
         for folder in folders:
             self.note(f"{folder}/config")
             self.note(f"{folder}/.git/config")
@@ -168,15 +168,15 @@ class RemoteAddresses:
 
 @dataclass(frozen=True, slots=True)
 class PlaceHistory:
-    """What all runs of a program know together. ``copies`` are the paths and digests of places that a run
-    made like the same place in a folder above."""
+    """What all runs of a program share. ``copies`` are paths and digests of places that a run made like
+    the same place in a folder above."""
 
     remotes: RemoteAddresses = field(default_factory=RemoteAddresses)
     copies: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
 
 class WatchedPlaces:
-    """The places of one run. ``watched`` are folders whose changes the supervisor makes; not those
+    """The places of one run. ``watched`` are folders whose changes the supervisor makes, except those
     ``free`` or ``content`` below them."""
 
     def __init__(
@@ -209,12 +209,12 @@ class WatchedPlaces:
         return ""
 
     def ordinary(self, real: str) -> bool:
-        """Whether it lies in a watched folder and is no place."""
+        """Whether a path is in a watched folder, and not a place that later runs."""
         root = self.root_of(real)
         return bool(root) and (real == root or place_of(real, root) is None)
 
     def at(self, real: str) -> Place | None:
-        """The place that a real path is."""
+        """The entry of the table of places for a real path; None if it is not such a place."""
         root = self.root_of(real)
         return place_of(real, root) if root and real != root else None
 
@@ -226,9 +226,9 @@ class WatchedPlaces:
         return bool(reason(kind, real, None, _content(real) or b"", roots=self._roots))
 
     def judge(self, real: str, kind: Place, after: bytes) -> PlaceChange | None:
-        """What of new content has to be asked for; None when nothing starts by it.
+        """The change that a person has to approve; None if the new content starts nothing new.
 
-        Raises OSError for what cannot be read.
+        Raises OSError if the old content cannot be read.
         """
         before = _content(real)
         if (real, digest_of(after)) in self._stood:
@@ -247,8 +247,7 @@ class WatchedPlaces:
         return any(_content(path) == content for path in higher(real, self.root_of(real)))
 
     def is_copy(self, real: str) -> bool:
-        """Whether a run made this place like one above it, and it is so still: without it no more is
-        allowed than before."""
+        """Whether a run made this place like one above it, and it still is: it allows nothing new then."""
         content = _content(real)
         return content is not None and (real, digest_of(content)) in self._copies
 
@@ -282,7 +281,7 @@ class WatchedPlaces:
         file_calls.put_file(real, after, mode)
 
     def leaves(self, real: str) -> None:
-        """Remember the content of a place before it changes: that content may come back unasked."""
+        """Remember the content of a place before it changes: restoring it needs no question."""
         if os.path.basename(real) == "config":
             self.remotes.note(real)
         content = _content(real)
@@ -308,14 +307,14 @@ class WatchedPlaces:
                 go_on()
 
     def waits(self, real: str, go_on: Callable[[], None]) -> bool:
-        """Whether a place is asked about; then ``go_on`` is called afterwards."""
+        """Whether a question about the place is open; then ``go_on`` is called after the answer."""
         if real not in self._asked:
             return False
         self._asked[real].append(go_on)
         return True
 
     def when_settled(self, go_on: Callable[[], None]) -> None:
-        """Call it once nothing is asked about."""
+        """Call ``go_on`` once no question is open."""
         if self._asked:
             self._settled.append(go_on)
         else:

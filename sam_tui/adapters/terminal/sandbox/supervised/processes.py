@@ -1,4 +1,4 @@
-"""The processes of a run: the sessions that they are in, how many there are, and the end of them all."""
+"""The processes of a run: finds them by their sessions, counts them, and ends them all."""
 
 import functools
 import os
@@ -31,10 +31,10 @@ _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 
 
 class ProcessTable:
-    """The processes at one moment, or those with a greater number than ``after`` and those ``besides``.
+    """The processes at one moment, or only the ``besides`` and those with a number above ``after``.
 
-    One look at the system answers for as many runs as want to know theirs. A hasty one does not wait for
-    the marks of processes that become another program.
+    One table serves any number of runs. A hasty one does not wait for the marks of processes that are
+    just becoming another program.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class ProcessTable:
 
     @functools.cached_property
     def sessions(self) -> dict[int, list[int]]:
-        """Who is in each session."""
+        """The processes of each session."""
         sessions: dict[int, list[int]] = {}
         for pid, fields in self.fields.items():
             sessions.setdefault(int(fields[_SESSION]), []).append(pid)
@@ -87,15 +87,15 @@ class ProcessTable:
 
 
 class ProcessTracker:
-    """The processes of one run. ``limits`` are how much of what they may have together, by the names
-    in the policy file; what is not among them is not counted.
+    """The processes of one run. ``limits`` are the most that they may have together, by the names in the
+    policy file; without an entry nothing is counted.
 
-    A process leaves its session only by ``setsid``. Where that waits for the supervisor the sessions of
-    a run are known, and with them every process, whoever its parent is. Elsewhere the processes carry
-    ``mark`` in their environment, which one can take off, or that and what follows a ``-``; with ``held``
-    only those under a filter count. ``usual`` is how many threads the system had before the run. What is
-    in a control group of its belongs to it in any case, and the kernel counts that; and so does what
-    descends from a parent of its that takes in orphans.
+    A process leaves its session only by ``setsid``. Where that waits for the supervisor, the sessions
+    of a run are known, and with them every process, whoever its parent is. Elsewhere they are known by
+    ``mark`` in their environment (or it with ``-`` and more), which a process can remove; with
+    ``held`` only processes under a filter count. ``usual`` is the system's number of threads before the
+    run. Processes in a control group of the run always belong to it, and the kernel counts them; so do
+    the descendants of a subreaper of the run.
     """
 
     def __init__(
@@ -131,10 +131,10 @@ class ProcessTracker:
         group: ControlGroup | None = None,
         parent: tuple[int, int] | None = None,
     ) -> int:
-        """The process of that number leads a session of this run; gives the time when it started.
+        """Add a session by the process that leads it; returns the time when that started.
 
-        ``since`` is that time where the process may be gone already; 0 looks. All that is in ``group``
-        is of this run, and all that descends from ``parent``, a process and the time when that started.
+        ``since`` is that time if the process may have ended; 0 looks it up. All processes in ``group``
+        belong to this run, and all descendants of ``parent``, a process id with its start time.
         """
         if group is not None:
             self._groups[session] = group
@@ -147,17 +147,17 @@ class ProcessTracker:
         return since
 
     def drop(self, session: int) -> None:
-        """Nothing of that session is left."""
+        """Drop a session that has no process left."""
         self._sessions.pop(session, None)
         self._groups.pop(session, None)
         self._parents.pop(session, None)
 
     def in_groups(self) -> set[int]:
-        """The numbers of the processes in the control groups."""
+        """The ids of the processes in the control groups."""
         return set[int]().union(*(group.processes() for group in self._groups.values()))
 
     def below_parents(self) -> set[int]:
-        """The numbers of the parents that take in orphans, and of what is below them now."""
+        """The process ids of the subreapers, and of their present descendants."""
         if not self._parents:
             return set()
         from sam_tui.adapters.terminal.sandbox.kernel.subreaper import descendants
@@ -166,7 +166,7 @@ class ProcessTracker:
         return parents.union(*map(descendants, parents))
 
     def _descendants(self, table: ProcessTable) -> set[int]:
-        """What descends from the parents; another process can have the number of one that ended."""
+        """The descendants of the subreapers; their start times exclude reused process ids."""
         below = set[int]()
         for pid, since in self._parents.values():
             fields = table.fields.get(pid)
@@ -180,7 +180,7 @@ class ProcessTracker:
         return bool(self._bounds)
 
     def exceeded(self, system: Mapping[str, int]) -> str:
-        """The limit beyond which its processes are; ``system`` is what all of the system use."""
+        """The first exceeded limit, empty for none; ``system`` has the counts of the whole system."""
         for name, bound in self._bounds.items():
             if bound.is_exceeded(system[name], functools.partial(self._amount, name, system[name])):
                 return name
@@ -194,7 +194,8 @@ class ProcessTracker:
             return most + any(group.overflowed for group in self._groups.values())
         if self._usual is None or whole - self._usual <= most // 2:
             return len(self._numbers())
-        # Who multiplies leaves no time to anybody who counts: nobody runs meanwhile. Others are not
+        # A run that multiplies leaves no time to count it, so it is stopped meanwhile. Others are not
+        # stopped: a program notices that, and it interrupts some of its system calls.
         # stopped: a program notices that, and some of its system calls are interrupted by it.
         self._signal_sessions(signal.SIGSTOP)
         count = len(self._numbers())
@@ -268,7 +269,7 @@ class ProcessTracker:
             group.remove()
 
     def _group(self, pid: int) -> int:
-        """The process group of a member; all of a group are of one session, and so of this run."""
+        """The process group of a member; all its processes are in one session, and so of this run."""
         fields = stat_fields(pid)
         if fields is None:
             return 0
@@ -277,7 +278,7 @@ class ProcessTracker:
         return int(fields[_GROUP]) if mine else 0
 
     def _members(self, table: ProcessTable) -> Iterator[tuple[int, bytes]]:
-        """Number and state of each."""
+        """The id and state of each process of the run."""
         marked = set(table.marked.get(self._mark, ())) if self._mark else set[int]()
         inside = {pid for session in self._sessions for pid in table.sessions.get(session, ())}
         marked |= self.in_groups() & table.fields.keys()
@@ -298,7 +299,8 @@ class ProcessTracker:
     def _is_inside(self, pid: int, fields: Sequence[bytes]) -> bool:
         """Whether a process is in a session of this run."""
         began = self._sessions.get(int(fields[_SESSION]))
-        # The number of a session is given anew only once nobody is in it; whoever came before the
+        # A session's number is reused only once it is empty; a process that started before the session
+        # was known does not belong to it.
         # session was known is none of it.
         mine = began is not None and int(fields[STARTED]) >= began
         return mine and (not self._held or is_held(pid))
@@ -349,7 +351,7 @@ def is_held(process: int) -> bool:
 
 
 def folder_of(process: int) -> str:
-    """Where a process is; empty when it is gone."""
+    """The working directory of a process; empty when it has ended."""
     try:
         return os.readlink(f"/proc/{process}/cwd")
     except OSError:
@@ -357,7 +359,7 @@ def folder_of(process: int) -> str:
 
 
 def name_of(process: int) -> str:
-    """What a process calls itself; empty when it is gone."""
+    """The name of a process; empty when it has ended."""
     try:
         with open(f"/proc/{process}/comm", "rb") as comm:
             return os.fsdecode(comm.read().rstrip(b"\n"))

@@ -36,9 +36,9 @@ SupervisedAction = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class OutsideWish:
-    """An access outside that a call makes. ``to`` is the second path of a rename.
+    """An outside access that a call needs. ``to`` is the second path of a rename.
 
-    ``content`` is told apart where a yes covers exactly the bytes that were shown.
+    ``content`` identifies the bytes if a yes covers only those that were shown.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class RunTerms:
 
 
 class Hosts(Protocol):
-    """Decides the calls that matter where the network is held to hosts. All raise OSError."""
+    """Decides about network calls where the network is limited to hosts. All methods raise OSError."""
 
     def connect(self, call: Notification, rights: Rights, address: bytes) -> None:
         """Connect to an address that is no file."""
@@ -89,7 +89,7 @@ class Hosts(Protocol):
 
 
 class Watch:
-    """The state of one run in the supervisor."""
+    """One run in the supervisor: its terms, questions and answers."""
 
     def __init__(
         self,
@@ -161,14 +161,14 @@ class Watch:
         self.listener.give(call.id, descriptor, flags=flags)
 
     def add(self, call: Notification, descriptor: int, flags: int) -> int:
-        """Give the caller a copy of a descriptor before its call returns: the number it has there."""
+        """Give the caller a copy of a descriptor before its call returns; returns its number there."""
         assert self.listener is not None
         return self.listener.add(call.id, descriptor, flags=flags)
 
     def rights(self, call: Notification, *, make: bool = False) -> Rights:
-        """As whom a call changes names or opens files; its umask counts for what it makes alone.
+        """The rights with which to change names or open files; the umask is valid only with ``make``.
 
-        Raises OSError. Nothing is read for it while all act as the one who started them.
+        Raises OSError. Nothing is read while all processes have the rights of the person.
         """
         if make or self.rights_changed:
             return Target(call.thread, self.memory).rights()
@@ -185,7 +185,7 @@ class Watch:
         action: SupervisedAction,
         change: PlaceChange | None = None,
     ) -> None:
-        """Carry an outside call out, refuse it, or ask first, by what is known of such a wish."""
+        """Carry an outside call out, refuse it, or ask first, as the answers so far say."""
 
         def answered(allowed: bool) -> None:
             if allowed:
@@ -227,7 +227,7 @@ class Watch:
         answered: Callable[[bool], None],
         change: PlaceChange | None = None,
     ) -> None:
-        """Whether a wish is allowed, at once or after a question; ``who`` has it, in words."""
+        """Call ``answered`` with whether a wish is allowed, at once or after a question to the person."""
         granted = self._known(wish)
         if granted is None and self.asking and len(self._refusals) < MOST_REFUSALS:
             self._ask(who, wish, answered, change)
@@ -235,7 +235,7 @@ class Watch:
             answered(bool(granted))
 
     def carry_out(self, call: Notification, action: SupervisedAction) -> None:
-        """Do it while the caller still waits; an error becomes the call's own."""
+        """Carry out an action while the caller still waits; its OSError becomes the call's result."""
         if not self.waits(call):
             return
         try:
@@ -246,8 +246,8 @@ class Watch:
             self.refuse(call, error.errno or errno.EACCES)
 
     def answer(self, serial: int, *, allowed: bool, seconds: float | None = None) -> None:
-        """The answer to a question: for every call that waits on it, and for those to come within
-        some seconds, or to the end."""
+        """Apply an answer to every call that waits for it, and to later ones, for some seconds or to the
+        run's end."""
         entry = self._waiting.pop(serial, None)
         if entry is None:
             return
@@ -263,13 +263,13 @@ class Watch:
                 continue  # the caller is gone
 
     def stop_asking(self) -> None:
-        """From now on everything outside is refused, also what waits for an answer."""
+        """Refuse everything outside from now on, and all calls that wait for an answer."""
         self.asking = False
         for serial in tuple(self._waiting):
             self.answer(serial, allowed=False)
 
     def _known(self, wish: OutsideWish) -> bool | None:
-        """An answer that covers a wish: its own, or for metadata and reading that for writing the file."""
+        """An earlier answer that covers a wish: one to write a file also covers metadata and reading."""
         answer = self._answered(wish)
         if not answer and wish.kind in ("metadata", "read"):
             writes = [w for w in self._answers if (w.kind, w.path) == ("write", wish.path)]
@@ -297,11 +297,11 @@ class Watch:
         self._tell({"tell": "ask", "serial": self._serial, **self._words(who, wish), **details})
 
     def report(self, message: Mapping[str, Any]) -> None:
-        """Tell the program something of this run."""
+        """Send a message about this run to the program."""
         self._tell({**message, "run": self.number})
 
     def note(self, who: Mapping[str, object], wish: OutsideWish) -> None:
-        """Tell once that something was refused."""
+        """Report once that an access was refused."""
         if wish not in self._refusals and len(self._refusals) < MOST_REFUSALS:
             self._refusals.add(wish)
             self._tell({"tell": "refused", **self._words(who, wish)})
@@ -327,7 +327,7 @@ class Watch:
         return {"process": target.name, "pid": pid, "syscall": syscall}
 
     def finish(self) -> None:
-        """Tell the program once nothing that was written waits for an answer."""
+        """Report to the program once all writes to places that later run are answered."""
         self.later_run.when_settled(lambda: self._tell({"tell": "finished", "run": self.number}))
 
     def drafting(self) -> None:
