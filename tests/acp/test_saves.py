@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.code import SqliteJournal
+from sam_tui.adapters.files.local import LocalFiles
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import ConversationId
 from sam_tui.folders import settings_folder
 from tests.acp.conftest import Editor, Message, editor_over, let_editor
 from tests.acp.scripted import call
@@ -201,15 +205,20 @@ def test_an_editor_saves_the_edits_and_nothing_is_lost_whatever_it_does(
         assert not {"beside.txt", "unsaved.txt"} & person.sent.keys()
 
     # Each edit can be undone: what the person had typed comes back, and what changed since stays.
+    journal = SqliteJournal(tmp_path / "data", LocalFiles())
+    entries = {Path(e.paths[0]).name: e.id for e in journal.entries(ConversationId(session))}
+    for name, before in (("typed.txt", "a line\r\ntyped\r\n"), ("short.txt", "typed\n")):
+        journal.undo(ConversationId(session), entries[name])
+        assert text(name) == before
+    with pytest.raises(ToolError, match=r"formatted\.txt changed after the edit"):
+        journal.undo(ConversationId(session), entries["formatted.txt"])
+    journal.close()
+
+    # A checkpoint brings back what was on disk, also where the editor saved other content.
     sam = Command(tmp_path)
-    entries = sam("edits", "list", "--conversation", session, "--json").json
-    ids = {Path(entry["paths"][0]).name: str(entry["id"]) for entry in entries}
-
-    def undone(name: str) -> tuple[int, str]:
-        done = sam("edits", "undo", ids[name], "--conversation", session)
-        assert done.err == "", done.err
-        return done.code, (ws / name).read_bytes().decode("utf-8")
-
-    assert undone("typed.txt") == (0, "a line\r\ntyped\r\n")
-    assert undone("short.txt") == (0, "typed\n")
-    assert undone("formatted.txt") == (1, "# new\n")
+    made_before = {
+        c["made_by"]["summary"]: c["id"] for c in sam("checkpoints", "list", "--json").json
+    }
+    first = str(made_before["Editing: short.txt"])
+    assert sam("checkpoints", "restore", first, "short.txt", "formatted.txt").code == 0
+    assert (text("short.txt"), text("formatted.txt")) == ("saved, and longer\n", "old\n")

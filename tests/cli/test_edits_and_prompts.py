@@ -25,6 +25,9 @@ def test_the_newest_change_of_a_conversation_is_taken_back(sam: Command) -> None
     undone = sam("edits", "undo", "--conversation", "c")
     assert undone.code == 0
     assert (sam.workspace / "a.txt").read_text(encoding="utf-8") == "one\n"
+    # Or one that is named.
+    assert sam("edits", "undo", str(listed[1]["id"]), "--conversation", "c").code == 0
+    assert not (sam.workspace / "a.txt").exists()
 
 
 @pytest.mark.requirement("files2:undo-cli")

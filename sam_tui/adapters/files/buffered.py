@@ -54,7 +54,8 @@ class BufferedFiles(LocalFiles):
             self._unsaved.discard(where.real)
             return snapshot
         self._unsaved.add(where.real)
-        return replace(snapshot, data=_like(snapshot.data, buffer)[:limit])
+        data = _like(snapshot.data, buffer)
+        return replace(snapshot, data=data[:limit], unsaved_size=len(data))
 
     def apply(self, steps: Sequence[EditStep]) -> None:
         """All changes, unless one is of a file with unsaved changes."""

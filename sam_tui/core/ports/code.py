@@ -24,17 +24,20 @@ class Stamp:
 class Snapshot:
     """A regular file at one moment. ``data`` is its begin, up to the limit asked for.
 
-    Of a link ``data`` is the path that it leads to.
+    Of a link ``data`` is the path that it leads to. ``unsaved_size`` are the bytes of the whole content
+    if an editor has another than the file.
     """
 
     data: bytes
     stamp: Stamp
     mode: int
+    unsaved_size: int | None = None
 
     @property
     def whole(self) -> bool:
         """Whether ``data`` is the complete file."""
-        return len(self.data) >= self.stamp.size
+        size = self.stamp.size if self.unsaved_size is None else self.unsaved_size
+        return len(self.data) >= size
 
 
 @dataclass(frozen=True, slots=True)

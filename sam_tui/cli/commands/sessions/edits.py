@@ -50,7 +50,7 @@ def list_edits(**values: Any) -> int:
 
 
 @edits_group.command("undo", short_help="Undo the change ENTRY, or the newest.")
-@click.argument("entry", required=False)
+@click.argument("entry", type=int, required=False)
 @_WHICH
 @place_options
 def undo_command(**values: Any) -> int:
@@ -61,7 +61,8 @@ def undo_command(**values: Any) -> int:
     entries = runtime.journal.entries(conversation)
     if not entries:
         raise UsageError(f"Conversation {conversation} has no change to undo.")
-    entry = runtime.journal.undo(conversation, values["entry"] or entries[0].id)
+    wanted = entries[0].id if values["entry"] is None else values["entry"]
+    entry = runtime.journal.undo(conversation, wanted)
     click.echo(
         terminal_safe(f"Undone: {entry.operation}  {', '.join(map(printable, entry.paths))}")
     )
