@@ -150,8 +150,10 @@ def of_kind(updates: Sequence[Message], kind: str) -> list[Message]:
 
 
 @contextmanager
-def editor_over(folder: Path, script: Sequence[Message], *arguments: str) -> Generator[Editor]:
-    """An editor and its agent, which plays a script; the agent has to end well when it is left."""
+def editor_over(
+    folder: Path, script: Sequence[Message], *arguments: str, ends: int = 0
+) -> Generator[Editor]:
+    """An editor and its agent, which plays a script; the agent has to end with ``ends`` when it is left."""
     (folder / "ws").mkdir(exist_ok=True)
     path = folder / "script.json"
     path.write_text(json.dumps(script), encoding="utf-8")
@@ -171,4 +173,4 @@ def editor_over(folder: Path, script: Sequence[Message], *arguments: str) -> Gen
         raise
     finally:
         _out, err = process.communicate(timeout=SECONDS)
-    assert (process.returncode, err) == (0, b"")
+    assert (process.returncode, err) == (ends, b"")

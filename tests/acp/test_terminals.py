@@ -1,8 +1,11 @@
 """Commands in terminals of the editor: one process for all sentences (about 1 s of CPU)."""
 
+import fcntl
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -10,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.core.local_files.temporary_folders import ACP, sweep
+from sam_tui.core.local_files.temporary_folders import ACP, Scratch, sweep
 from tests.acp.conftest import Editor, Message, editor_over, let_editor, of_kind
 from tests.acp.scripted import call
 
@@ -143,3 +146,39 @@ def test_commands_are_displayed_in_terminals_of_the_editor_and_run_in_the_sandbo
         assert "unseen" in str(told)
         assert client.calls == ["create"]
     assert not folder.exists()
+
+
+class Waiting(Terminals):
+    """An editor that never says that a terminal has ended."""
+
+    def wait(self, number: int, name: str) -> None:
+        """Leave the request open."""
+
+
+@pytest.mark.requirement("acp:terminals")
+def test_what_an_agent_leaves_that_is_killed_is_removed_by_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_editor("terminals")
+    with tempfile.TemporaryDirectory(prefix="t-") as top:  # a short name, as of a socket
+        monkeypatch.setenv("TMPDIR", top)
+        with editor_over(tmp_path, steps(tmp_path), ends=-signal.SIGKILL) as editor:
+            client = editor.person = Waiting(editor)
+            editor.ask("initialize", protocolVersion=1, clientCapabilities={"terminal": True})
+            editor.send(editor.prompting(editor.open(), "linger"))
+            while "wait_for_exit" not in client.calls:
+                editor.next()
+            program = client.made["t0"]
+            assert program.stdout is not None
+            assert program.stdout.readline() == b"begun\n"  # the command runs
+            editor.process.kill()
+        program.communicate()
+        folders = list(Path(top).glob("sam-tui-*"))
+        assert any(folder.name.startswith(ACP) for folder in folders)
+        for folder in folders:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(handle, fcntl.LOCK_EX)  # until all that the agent started has ended
+            os.close(handle)
+        monkeypatch.setattr(tempfile, "tempdir", top)
+        Scratch().remove()
+        assert list(Path(top).glob("sam-tui-*")) == []
