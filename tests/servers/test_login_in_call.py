@@ -233,19 +233,19 @@ async def test_a_refusal_that_cannot_be_stored_ends_no_more_than_its_call(
 
 @pytest.mark.requirement("servers:login-in-call")
 async def test_a_call_that_is_refused_over_the_older_transport_ends_as_over_the_newer(
-    home: LoginHouse, site: LoginSite
+    login_house: LoginHouse, site: LoginSite
 ) -> None:
     site.anonymous, site.resource, old = True, f"{site.base}/sse", "mcp__old__echo"
-    home.user(web={"url": site.url}, old={"type": "sse", "url": site.resource})
+    login_house.user(web={"url": site.url}, old={"type": "sse", "url": site.resource})
     person = Agreeing("not now")
-    async with home.open(attended=True, responder=person) as sam:
+    async with login_house.open(attended=True, responder=person) as sam:
         assert await sam.arrive() == [old, ECHO]
         for site.call_status in (400, 403, 500, 0):  # without a status a login is required
             words = await sam.text(old, word="hi")
             assert words.replace("old", "web") == await sam.text(ECHO, word="hi")
             assert words.startswith("ERROR: The MCP server old")
             assert sam.reports["old"].standing == "ready"
-        assert len(person.asked) == 2 and len(home.challenges) == 2
+        assert len(person.asked) == 2 and len(login_house.challenges) == 2
         site.call_status = 307
         assert "It answered 307 Temporary Redirect" in await sam.text(old, word="hi")
         person.answer, site.call_status, site.challenged_scope = "log in", 0, "write"
