@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from mcp.client.auth import oauth2
 
-from sam_tui.adapters.mcp_client import http_transport
 from sam_tui.adapters.mcp_client.logins import login_file as login_module
+from sam_tui.adapters.mcp_client.transports import http_transport
 from sam_tui.core.errors import ToolError
 from tests.cli.test_keys_kept import Ring, RingError
 from tests.servers.login_house import ECHO, LoginHouse, follow

@@ -5,7 +5,7 @@ servers              those of a runtime: their files, how each may be started, w
 pool, connection, lifetime         all servers, one server, one run of it
 tool_descriptions    what the model is told of tools, and those of last time
 server_tools         a call and its answer
-stdio_transport, http_transport, logins     programs, addresses, OAuth
+transports, logins   programs, addresses, OAuth
 session, elicitation               what is said, and what a server asks for meanwhile
 listings, resources  lists of a server, and tools for what it has to read
 

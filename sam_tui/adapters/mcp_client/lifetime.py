@@ -13,12 +13,12 @@ import httpx2
 from sam_tui.adapters.mcp_client import resources
 from sam_tui.adapters.mcp_client import session as mcp_session
 from sam_tui.adapters.mcp_client.connection_context import NO_OUTPUT, ServerSurroundings
-from sam_tui.adapters.mcp_client.http_transport import CheckedTransport, http_streams
 from sam_tui.adapters.mcp_client.logins.authorization import LOGIN_SECONDS
 from sam_tui.adapters.mcp_client.logins.refusals import LoginRequired
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.stdio_transport import piped_streams
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
+from sam_tui.adapters.mcp_client.transports.http_transport import CheckedTransport, http_streams
+from sam_tui.adapters.mcp_client.transports.stdio_transport import piped_streams
 from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError

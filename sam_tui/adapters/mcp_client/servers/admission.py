@@ -51,7 +51,7 @@ class Admission:
 
     def url_guard(self, settings: "ServerSettings") -> "UrlGuard":
         """What a person's own file names may be on this machine; all else is public, or in ``local``."""
-        from sam_tui.adapters.mcp_client.http_transport import names_address, origin_of
+        from sam_tui.adapters.mcp_client.transports.http_transport import names_address, origin_of
 
         own = settings.source in ("user", "flag")
         named = frozenset({origin_of(settings.url)} if own else ())

@@ -61,8 +61,8 @@ def undo_command(**values: Any) -> int:
     entries = runtime.journal.entries(conversation)
     if not entries:
         raise UsageError(f"Conversation {conversation} has no change to undo.")
-    wanted = entries[0].id if values["entry"] is None else values["entry"]
-    entry = runtime.journal.undo(conversation, wanted)
+    entry_id = entries[0].id if values["entry"] is None else values["entry"]
+    entry = runtime.journal.undo(conversation, entry_id)
     click.echo(
         terminal_safe(f"Undone: {entry.operation}  {', '.join(map(printable, entry.paths))}")
     )

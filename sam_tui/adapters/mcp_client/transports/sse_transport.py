@@ -115,11 +115,11 @@ async def sse_streams(
 ) -> AsyncGenerator[tuple[object, object]]:
     """The two streams of a session with the server at ``url``."""
     messages = _Messages()
-    made = partial(client, kind=partial(_Client, messages=messages))
+    clients = partial(client, kind=partial(_Client, messages=messages))
     async with (
         messages.reader,
         messages.writer,
-        sse_client(url, httpx_client_factory=made, auth=auth) as (arriving, leaving),
+        sse_client(url, httpx_client_factory=clients, auth=auth) as (arriving, leaving),
         messages.group as group,
     ):
         group.start_soon(messages.pass_on, arriving)

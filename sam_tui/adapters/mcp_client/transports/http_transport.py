@@ -21,7 +21,7 @@ from sam_tui.adapters.mcp_client.logins.login import authorized
 from sam_tui.adapters.mcp_client.logins.login_file import stored
 from sam_tui.adapters.mcp_client.logins.refusals import login_words
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.sse_transport import sse_streams
+from sam_tui.adapters.mcp_client.transports.sse_transport import sse_streams
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import UrlGuard

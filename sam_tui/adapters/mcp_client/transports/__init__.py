@@ -1,0 +1,1 @@
+"""How messages reach a server: standard streams, streamable HTTP, and the HTTP of before 2025."""
