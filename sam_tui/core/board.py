@@ -26,7 +26,7 @@ class TodoBoard:
         self._store = store
         self._bus = bus
         self._clock = clock
-        self._told: dict[ConversationId, DeliveredEdits] = {}
+        self._delivered: dict[ConversationId, DeliveredEdits] = {}
 
     def items(self, conversation: ConversationId) -> tuple[Todo, ...]:
         """The list as stored, in its own order."""
@@ -41,8 +41,8 @@ class TodoBoard:
         """Store the whole list as the model wants it, and tell everyone."""
         self._save(conversation, items)
         # The model answered the reported edits; later edits still wait for a report.
-        if conversation in self._told:
-            self._told[conversation] = DeliveredEdits((), self._told[conversation].times)
+        if conversation in self._delivered:
+            self._delivered[conversation] = DeliveredEdits((), self._delivered[conversation].times)
 
     def edit(self, conversation: ConversationId, edit: TodoEdit) -> bool:
         """Carry out what a person wants, remember it for the model, and tell everyone.
@@ -64,14 +64,14 @@ class TodoBoard:
         It stays the same within a turn until the model replaces the list or another edit comes, so
         that a reminder which says it changes no more often than there is something to say.
         """
-        entry = self._told.get(conversation, DeliveredEdits())
+        entry = self._delivered.get(conversation, DeliveredEdits())
         if new_message:
             entry = DeliveredEdits()
         fresh = self._store.load_edits(conversation)
         if fresh:
             entry = DeliveredEdits(fresh, entry.times + 1)
             self._store.save_edits(conversation, ())
-        self._told[conversation] = entry
+        self._delivered[conversation] = entry
         return entry
 
     def now(self) -> float:

@@ -163,7 +163,7 @@ class Subscriptions:
             news = self._news(subscriber, events)
             if subscriber.session is None:
                 streamed.update(dict.fromkeys(news))
-            elif not await _told(subscriber.session, news):
+            elif not await _notify(subscriber.session, news):
                 self._drop(subscriber.client.key)
         for event in streamed:
             await self._stream.publish(event)
@@ -209,7 +209,7 @@ class Subscriptions:
             self.occupied.clear()
 
 
-async def _told(session: ServerSession, news: Sequence[ServerEvent]) -> bool:
+async def _notify(session: ServerSession, news: Sequence[ServerEvent]) -> bool:
     """Notify one client; false if it does not read in time, so that the others need not wait."""
     try:
         async with asyncio.timeout(_PATIENCE):

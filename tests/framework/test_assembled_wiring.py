@@ -271,7 +271,7 @@ async def test_a_terminal_that_is_kept_is_there_for_the_next_program(
         assert told.finished.ok and "ear2lier" in told.finished.text
     finally:
         holders = Holders(str(tmp_path / "data/terminals"))
-        for kept in await holders.all():
+        for kept in await holders.sessions():
             await holders.end(kept)
 
 

@@ -124,7 +124,7 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
 
 REUSED = """
     import subprocess
-    from sam_tui.adapters.terminal.sandbox.leftovers import drop_ended
+    from sam_tui.adapters.terminal.sandbox.reaper import drop_ended
     from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTracker
 
     def begun():

@@ -62,7 +62,7 @@ async def shown(session: TerminalSession, wanted: str) -> None:
 async def gone(holders: Holders) -> None:
     """Wait until no holder is left."""
     async with asyncio.timeout(DEADLINE):
-        while await holders.all():
+        while await holders.sessions():
             pass
 
 

@@ -146,7 +146,7 @@ def test_what_the_workbench_starts_ignores_and_blocks_no_signal(tmp_path: Path) 
 async def end_sessions(folder: Path) -> None:
     """End the sessions that outlived the program: its terminal was gone before it left."""
     holders = Holders(str(folder))
-    sessions = await holders.all()
+    sessions = await holders.sessions()
     assert len(sessions) == 1
     for session in sessions:
         await holders.end(session)

@@ -29,7 +29,7 @@ held_sessions = pytest.mark.skipif(sys.platform != "linux", reason="holders need
 async def holders(tmp_path: Path) -> AsyncIterator[Holders]:
     made = Holders(str(tmp_path / "held"))
     yield made
-    for kept in await made.all():
+    for kept in await made.sessions():
         await made.end(kept)
 
 

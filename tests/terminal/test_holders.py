@@ -32,7 +32,7 @@ pytestmark = [
 async def holders(tmp_path: Path) -> AsyncIterator[Holders]:
     made = Holders(str(tmp_path / "held"))
     yield made
-    for kept in await made.all():
+    for kept in await made.sessions():
         await made.end(kept)
 
 
@@ -69,7 +69,7 @@ async def test_a_session_outlives_a_killed_program_with_what_it_printed_since(
     await ended(session)
     assert session.exit_code == 5
     await terminals.close_all()
-    assert await holders.all() == []
+    assert await holders.sessions() == []
 
 
 @pytest.mark.requirement("terminal:survives", "terminal:start-files-stay")
@@ -89,7 +89,7 @@ async def test_a_shell_that_starts_while_its_program_is_killed_still_reads_what_
     await until(session, "ready> ")
     await session.activity.settled(within=90)
     assert not made
-    (kept,) = await holders.all()
+    (kept,) = await holders.sessions()
     assert kept.origin.snippet
     assert not await asyncio.to_thread(os.path.exists, kept.origin.snippet)  # it holds a secret
     await terminals.close(session.id)
@@ -111,14 +111,14 @@ async def test_leaving_keeps_a_session_and_closing_ends_it(
     await first.close_all()
     assert lives(pid)
     before = descriptors()
-    (kept,) = await holders.all()
+    (kept,) = await holders.sessions()
     assert (kept.attached, kept.pid, kept.origin.cwd) == (False, pid, str(workspace))
     assert descriptors() == before
     second = PtyTerminals(sandbox, holders)
     again = await second.resume(ME)
     assert again is not None
     assert again.id == session.id
-    assert (await holders.all())[0].attached
+    assert (await holders.sessions())[0].attached
     assert await PtyTerminals(sandbox, holders).resume(ME) is None
     await second.close(again.id)
     assert not lives(pid)
@@ -172,18 +172,18 @@ async def test_a_holder_can_be_told_to_end_and_what_a_dead_one_left_is_removed(
     terminals = PtyTerminals(sandbox, holders)
     await terminals.open(SessionSpec(ME, str(workspace)))
     await terminals.close_all()
-    (kept,) = await holders.all()
+    (kept,) = await holders.sessions()
     handle = os.pidfd_open(kept.pid)
     await holders.end(kept)
     ended, _, _ = await asyncio.to_thread(select.select, [handle], [], [], 20)
     os.close(handle)
     assert ended
-    assert await holders.all() == []
+    assert await holders.sessions() == []
     stale = tmp_path / "held" / "stale"
     stale.mkdir()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as left:
         left.bind(str(stale / "socket"))
-    assert await holders.all() == []
+    assert await holders.sessions() == []
     assert not stale.exists()
 
 
@@ -200,7 +200,7 @@ async def test_a_holder_ends_with_its_session_when_nobody_attaches_for_too_long(
     session, _ = await terminals.open(SessionSpec(ME, str(workspace)))
     session.write(b"echo she''ll=$$. en''d\r")
     pid = int((await until(session, "end\r\n")).rpartition("shell=")[2].partition(".")[0])
-    (kept,) = await holders.all()
+    (kept,) = await holders.sessions()
     assert kept.attached
     assert lives(pid)
     await terminals.close_all()
@@ -219,7 +219,7 @@ async def test_only_its_owner_reaches_a_holder(
         await terminals.open(SessionSpec(ME, str(workspace)))
     finally:
         os.umask(previous)
-    (kept,) = await holders.all()
+    (kept,) = await holders.sessions()
     folders = [tmp_path / "held", Path(kept.folder)]
     assert [mode(folder) for folder in folders] == [0o700] * 2
     assert mode(Path(kept.folder, "socket")) == 0o600
@@ -233,7 +233,7 @@ async def test_a_client_of_another_user_is_not_answered(
 ) -> None:
     terminals = PtyTerminals(sandbox, holders)
     await terminals.open(SessionSpec(ME, str(workspace)))
-    (kept,) = await holders.all()
+    (kept,) = await holders.sessions()
     script = """
         import os, socket, sys
         os.chdir(sys.argv[1])
@@ -251,7 +251,7 @@ async def test_a_client_of_another_user_is_not_answered(
     process = await asyncio.create_subprocess_exec(*argv, stdout=subprocess.PIPE)
     out, _ = await asyncio.wait_for(process.communicate(), 20)
     assert out.strip() == b"b''"
-    assert len(await holders.all()) == 1
+    assert len(await holders.sessions()) == 1
 
 
 @pytest.mark.requirement("terminal:holder-private")
@@ -263,7 +263,7 @@ async def test_a_confined_program_reaches_no_holder(
     terminals = PtyTerminals(sandbox, holders)
     await terminals.open(SessionSpec(ConversationId("other"), str(workspace)))
     await terminals.close_all()
-    (kept,) = await holders.all()
+    (kept,) = await holders.sessions()
     script = """
         import os, socket, sys
         try:
@@ -280,7 +280,7 @@ async def test_a_confined_program_reaches_no_holder(
     session, _ = await terminals.open(confined(workspace))
     session.write(f"{INTERPRETER} reach.py {kept.folder}\r".encode())
     assert "heard b''\r\n" in await until(session, "'\r\n")
-    assert not [one for one in await holders.all() if one.attached and one.pid == kept.pid]
+    assert not [one for one in await holders.sessions() if one.attached and one.pid == kept.pid]
     await terminals.close_all()
 
 
@@ -294,7 +294,7 @@ async def test_a_holder_loads_the_standard_library_alone(
     terminals = PtyTerminals(sandbox, holders)
     with preloaded.starting_anew():
         await terminals.open(confined(workspace))
-    (kept,) = await holders.all()
+    (kept,) = await holders.sessions()
     parent = said_of(kept.pid, "PPid:")
     assert said_of(parent, "VmRSS:") < 24 * 1024
     await terminals.close_all()

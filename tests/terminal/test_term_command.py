@@ -39,7 +39,7 @@ async def holders(tmp_path: Path) -> AsyncIterator[Holders]:
     made = Holders(str(tmp_path / "data" / "terminals"))
     (tmp_path / "data").mkdir()
     yield made
-    for kept in await made.all():
+    for kept in await made.sessions():
         await made.end(kept)
 
 
@@ -102,7 +102,7 @@ async def test_kept_sessions_are_listed_and_ended(
     code, _, err = await term(tmp_path, "kill", session.id)
     assert (code, err) == (0, f"ended {session.id}\n")
     assert not lives(row["pid"])
-    assert await holders.all() == []
+    assert await holders.sessions() == []
 
 
 @pytest.mark.requirement("terminal:term-command")
@@ -123,7 +123,7 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
     assert "19 83\r\n" in text
     assert "7717" not in text
-    (kept,) = await holders.all()
+    (kept,) = await holders.sessions()
     assert not kept.attached
     terminals = PtyTerminals(sandbox, holders)
     session = await terminals.resume(ME)

@@ -49,11 +49,11 @@ class ReadSkill:
             return _listed(listing.skills)
         for skill in listing.skills:
             if skill.name == arguments.name.removeprefix("/"):
-                return self._told(skill)
+                return self._skill_report(skill)
         names = ", ".join(skill.name for skill in listing.skills) or "none"
         raise ToolError(f"There is no skill {arguments.name!r}.", hint=f"There are: {names}.")
 
-    def _told(self, skill: Skill) -> ToolResult:
+    def _skill_report(self, skill: Skill) -> ToolResult:
         files = self._skills.files(skill)
         beside = f"\nBeside it: {', '.join(files)}" if files else ""
         text = f"Skill {skill.name}, in {skill.folder}{beside}\n\n{skill.text}"

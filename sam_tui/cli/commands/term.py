@@ -78,7 +78,7 @@ def kill_command(**values: Any) -> int:
     async def killing() -> "list[KeptSession]":
         holders = _holders(values)
         if values["everything"]:
-            terminals = list(await holders.all())
+            terminals = list(await holders.sessions())
         else:
             terminals = [await _one(holders, values["session"])]
         async with asyncio.TaskGroup() as group:
@@ -139,7 +139,9 @@ def _holders(values: dict[str, Any]) -> "Holders":
 
 async def _one(holders: "Holders", prefix: str | None) -> "KeptSession":
     """The session meant: by its id or the start of one, or the only one."""
-    terminals = [k for k in await holders.all() if prefix is None or k.origin.id.startswith(prefix)]
+    terminals = [
+        k for k in await holders.sessions() if prefix is None or k.origin.id.startswith(prefix)
+    ]
     if len(terminals) == 1:
         return terminals[0]
     if not terminals:

@@ -153,12 +153,12 @@ class Room:
     def __init__(self, archive: Archive, bus: Bus, *, context_tokens: int | None = None) -> None:
         self._archive = archive
         self._bus = bus
-        self._told = context_tokens
+        self._configured = context_tokens
         self._learnt: dict[str, int] = {}
 
     def context(self, model: Model) -> int | None:
         """How much the model takes, as far as that is known."""
-        return self._learnt.get(model.name) or self._told or model.context_tokens
+        return self._learnt.get(model.name) or self._configured or model.context_tokens
 
     def limit(self, model: Model, *, fixed: int) -> int | None:
         """Tokens that messages may take; None while no limit is known.

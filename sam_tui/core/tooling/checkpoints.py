@@ -29,7 +29,7 @@ class CallCheckpoints:
     store: Callable[[], CheckpointStore] | None = None
     """Made with the first call that changes something."""
     bus: Bus | None = None
-    _told: set[str] = field(default_factory=set[str])
+    _reported: set[str] = field(default_factory=set[str])
     """The reasons for missing checkpoints that were reported: each is reported once."""
 
     @asynccontextmanager
@@ -105,8 +105,8 @@ class CallCheckpoints:
 
     def _notice(self, error: CheckpointError) -> None:
         text = error.explain()
-        if text not in self._told and self.bus is not None:
-            self._told.add(text)
+        if text not in self._reported and self.bus is not None:
+            self._reported.add(text)
             self.bus.publish(Noticed(None, "warning", text))
 
 

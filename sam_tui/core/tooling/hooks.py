@@ -129,9 +129,9 @@ class Hooking:
         if not self.hooks.awaiting("Notification", kind):
             return None
         asker = Asker(inquiry.conversation, inquiry.call)
-        return self._told(asker, {"message": words, "notification_type": kind}, kind)
+        return self._notify(asker, {"message": words, "notification_type": kind}, kind)
 
-    async def _told(self, asker: Asker, fields: Mapping[str, object], kind: str) -> None:
+    async def _notify(self, asker: Asker, fields: Mapping[str, object], kind: str) -> None:
         await self.ask("Notification", asker, fields, subject=kind)
 
     def call(self, request: Request, arguments: object) -> "HookedCall":

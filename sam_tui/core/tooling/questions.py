@@ -42,7 +42,7 @@ class OutsideQuestions:
         except asyncio.CancelledError:
             self._cancelled(operation_of(access), (access.path,))
             raise
-        self._told(access, decision)
+        self._record_once(access, decision)
         return OutsideAnswer(decision.allowed, self._holds(decision))
 
     async def again(self, refused: Sequence[OutsideAccess]) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class OutsideQuestions:
             return _REFUSED_AGAIN if self._run.lasting else float("inf")
         return float("inf") if decision.scope == ONCE else _LOOKED_AGAIN
 
-    def _told(self, access: OutsideAccess, decision: Decision) -> None:
+    def _record_once(self, access: OutsideAccess, decision: Decision) -> None:
         """Record what a person said always, and what rules said about the same thing once."""
         key = (access.kind, access.path, access.to, decision.outcome, decision.rule)
         if decision.by != "user" or decision.rule.startswith("grant:"):

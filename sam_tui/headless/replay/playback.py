@@ -44,7 +44,7 @@ class RecordedModel:
     def __init__(self, scenario: Scenario, placeholders: PathPlaceholders) -> None:
         self._scenario, self._placeholders = scenario, placeholders
         self._steps: list[RecordedStep] = []
-        self._told = -1
+        self._joined_at = -1
         self._subagents = [_SubagentSteps(recorded) for recorded in scenario.subagents]
 
     def begin(self, turn: int) -> None:
@@ -53,9 +53,9 @@ class RecordedModel:
 
     def joining(self) -> Sequence[str]:
         """The messages that joined the turn ahead of its next step, once."""
-        if not self._steps or self._told == len(self._steps):
+        if not self._steps or self._joined_at == len(self._steps):
             return ()
-        self._told = len(self._steps)
+        self._joined_at = len(self._steps)
         return [self._placeholders.local(text) for text in self._steps[0].joined]
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
@@ -71,7 +71,7 @@ class RecordedModel:
     def _next(self, request: ModelRequest) -> RecordedStep:
         prompt = next((m.text for m in request.messages if isinstance(m, UserMessage)), "")
         if prompt == self._placeholders.local(self._scenario.turns[0].prompt):
-            steps, self._told = self._steps, -1
+            steps, self._joined_at = self._steps, -1
         else:
             steps = self._steps_of_subagent(prompt, {c.id for c in calls_of(request.messages)})
         if not steps:

@@ -25,7 +25,7 @@ class LayoutCompositor(Compositor):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: CompositorMap = {}
+        self._reflowed_map: CompositorMap = {}
         self._changed: tuple[Region, ...] = ()
         self._drawn: set[tuple[Widget, Region, tuple[tuple[int, int, int], ...]]] = set()
 
@@ -38,10 +38,10 @@ class LayoutCompositor(Compositor):
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
         """Lay all out; tells which widgets were hidden, shown and resized."""
-        self._full_map = self._told
+        self._full_map = self._reflowed_map
         result = super().reflow(parent, size)
-        self._told = self._full_map
-        self._mark_changed(self._told)
+        self._reflowed_map = self._full_map
+        self._mark_changed(self._reflowed_map)
         return result
 
     def reflow_visible(self, parent: Widget, size: Size) -> set[Widget]:

@@ -42,9 +42,10 @@ def stored_blocks(
     displays: Mapping[CallId, "CallDisplay"] = MappingProxyType({}),
     notices: "Sequence[StoredNotice]" = (),
 ) -> Iterator[Stored]:
-    """The blocks of a conversation, calls joined with their results and their ``displays``.
+    """The blocks of a stored conversation; each call has its result and its display from ``displays``.
 
-    As while it was live, a message of the person's stands over the reminders that were stored with it.
+    A message of the person comes before the reminders that were stored with it, in the order in which
+    the live transcript showed them.
     """
     above: Content | None = None
     reminders: list[ReminderContent | Picture] = []

@@ -172,15 +172,15 @@ class Transcript(CursorPane):
         self.update_block(index, replace(self.ledger[index], content=card))
 
     def add_notice(self, level: str, text: str) -> None:
-        """Something the program says: ``info``, ``warning`` or ``error``."""
+        """Show a message of the program and store it; ``level`` is ``info``, ``warning`` or ``error``."""
         self.add_remark(text, level)
         for store in self.notice_stores:
             store(level, text)
 
     def add_remark(self, text: str, level: str = "info") -> None:
-        """A notice that counts now and is not stored.
+        """Show a message of the program without storing it.
 
-        Where the side column stands over the transcript, it is told above that too.
+        While the side column covers the transcript, the message also appears as a notification.
         """
         self._append(Notice(level, text))
         if self.is_attached and not (self.display or self.has_class("-said")):

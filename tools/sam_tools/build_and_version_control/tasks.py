@@ -241,7 +241,7 @@ class TaskOperations:
             "from_index": piece.start,
             "end_index": piece.end - _held(piece.text, run),
             "truncated": piece.start > (arguments.from_index or 0),
-            **_told(problems),
+            **_problem_data(problems),
         }
         return _json(data, _card(run, output), *_table(problems))
 
@@ -294,7 +294,7 @@ class TaskOperations:
             "\n".join([output.rstrip("\n") if output.strip() else "(no output)", *notes]),
             ok=run.running if run.result is None else not _failed(run.result),
             display=(_card(run, output), *_table(problems)),
-            data={**_identity(run), "output": output, "cwd": cwd, **_told(problems)},
+            data={**_identity(run), "output": output, "cwd": cwd, **_problem_data(problems)},
         )
 
     def _ending(self, run: TaskRun) -> str:
@@ -384,7 +384,7 @@ def _card(run: TaskRun, output: str) -> Terminal:
     return Terminal(command, output, _code(run), seconds, running=run.running)
 
 
-def _told(problems: Sequence[Problem]) -> dict[str, object]:
+def _problem_data(problems: Sequence[Problem]) -> dict[str, object]:
     return {"problems": [asdict(problem) for problem in problems]} if problems else {}
 
 

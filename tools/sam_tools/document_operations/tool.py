@@ -216,7 +216,7 @@ class DocumentOperations:
             "memory_stored": True,
             "already_imported": False,
         }
-        return ToolResult(_told(record, document, passages), data=data_out)
+        return ToolResult(_import_report(record, document, passages), data=data_out)
 
     async def _store(
         self,
@@ -365,7 +365,7 @@ def _title(arguments: CreateDocument) -> str:
     return one_line(heading[1] if heading else name)[:200]
 
 
-def _told(record: ImportedDocument, document: DocumentText, passages: int) -> str:
+def _import_report(record: ImportedDocument, document: DocumentText, passages: int) -> str:
     facts = "; ".join([document.format, *(f"{k}: {v}" for k, v in document.properties.items())])
     preview = document.text[:_PREVIEW] + ("…" if len(document.text) > _PREVIEW else "")
     lines = [

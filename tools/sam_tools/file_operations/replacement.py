@@ -30,9 +30,9 @@ def nearest(text: str, sought: str) -> str:
         block.pop(0)
     spots = _same_but_space(lines, block)
     if spots:
-        return _told("It occurs with other white space at", lines, spots, len(block))
+        return _with_excerpts("It occurs with other white space at", lines, spots, len(block))
     spots = _alike(lines, block)
-    return _told("The nearest is at", lines, spots, len(block)) if spots else ""
+    return _with_excerpts("The nearest is at", lines, spots, len(block)) if spots else ""
 
 
 def _lines(text: str) -> list[str]:
@@ -86,7 +86,7 @@ def _whole(lines: Sequence[str], index: int, block: Sequence[str]) -> float:
     return SequenceMatcher(None, candidate, sought, autojunk=False).ratio()
 
 
-def _told(lead: str, lines: Sequence[str], spots: Sequence[int], size: int) -> str:
+def _with_excerpts(lead: str, lines: Sequence[str], spots: Sequence[int], size: int) -> str:
     excerpts: list[str] = []
     for index in spots:
         height = min(size, _SHOWN_LINES)

@@ -68,7 +68,7 @@ class Usages:
             except ToolError:
                 unread += 1  # the file vanished, or its syntax is too unusual to be code
         usages = _held(usages, holder)
-        result = _told(arguments, usages, files=len(candidates) - unread, cut=cut)
+        result = _report(arguments, usages, files=len(candidates) - unread, cut=cut)
         return self._recall.keep("list_usages", result, context)
 
     async def _candidates(
@@ -140,7 +140,7 @@ def _held(usages: list[_Found], holder: str) -> list[_Found]:
     return [item for item in usages if item.usage.kind != "definition" or id(item) in definitions]
 
 
-def _told(arguments: ListUsages, usages: list[_Found], *, files: int, cut: bool) -> ToolResult:
+def _report(arguments: ListUsages, usages: list[_Found], *, files: int, cut: bool) -> ToolResult:
     limit = min(arguments.limit, _MOST_SHOWN)
     kinds = Counter(item.usage.kind for item in usages)
     usages.sort(key=lambda i: (_ORDER.index(i.usage.kind), i.path, i.usage.line, i.usage.column))

@@ -85,12 +85,12 @@ class Notes:
 
     async def _search(self, arguments: SearchNotes, context: ToolContext) -> ToolResult:
         notes = self._notes.search(self._scope(context), arguments.query)
-        text = self._told(notes, context, empty=f"No note holds “{arguments.query}”.")
+        text = self._report(notes, context, empty=f"No note holds “{arguments.query}”.")
         return ToolResult(text, data=_keys(notes))
 
     async def _list(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         notes = self._notes.keys(self._scope(context))
-        text = self._told(notes, context, empty="There are no notes yet. Keep one with store.")
+        text = self._report(notes, context, empty="There are no notes yet. Keep one with store.")
         return ToolResult(text, data=_keys(notes))
 
     async def _delete(self, arguments: Keyed, context: ToolContext) -> ToolResult:
@@ -99,7 +99,7 @@ class Notes:
             raise self._missing(scope, arguments.key)
         return ToolResult(f"Deleted the note {arguments.key}.", data={"key": arguments.key})
 
-    def _told(self, notes: Sequence[tuple[str, str]], context: ToolContext, *, empty: str) -> str:
+    def _report(self, notes: Sequence[tuple[str, str]], context: ToolContext, *, empty: str) -> str:
         scope = self._scope(context)
         return notes_report(
             notes,

@@ -151,8 +151,8 @@ class CommandOperations:
         if arguments.end:
             await self._port().stop(command.id)
         elif arguments.wait and await _follow(command, arguments.wait, context) == "released":
-            return _told(command, arguments.from_index, message=_LET_GO)
-        return _told(command, arguments.from_index)
+            return _report(command, arguments.from_index, message=_LET_GO)
+        return _report(command, arguments.from_index)
 
     async def _start(self, arguments: RunCommand, context: ToolContext) -> ToolResult:
         cwd = working_directory(arguments.working_directory, context)
@@ -227,7 +227,7 @@ class CommandOperations:
 
 def _released(command: BackgroundCommand) -> ToolResult:
     """What the call answers when the person sent its command to the background."""
-    return _told(command, 0, message=f"{_MOVED} {_HOW}")
+    return _report(command, 0, message=f"{_MOVED} {_HOW}")
 
 
 async def _follow(command: BackgroundCommand, wait: float, context: ToolContext) -> Waited:
@@ -245,7 +245,7 @@ async def _follow(command: BackgroundCommand, wait: float, context: ToolContext)
     return await command.wait(within=wait, on_output=more)
 
 
-def _told(command: BackgroundCommand, start: int, *, message: str = "") -> ToolResult:
+def _report(command: BackgroundCommand, start: int, *, message: str = "") -> ToolResult:
     """The command's output from index ``start`` on, and its state."""
     command.mark_read()
     read = command.output(start)

@@ -27,14 +27,14 @@ class HandingOver:
 
     def __init__(self, inquiries: Inquiries | None) -> None:
         self._inquiries = inquiries
-        self._told: dict[SessionId, int] = {}
+        self._reported: dict[SessionId, int] = {}
 
     def news(self, session: TerminalSession) -> dict[str, object]:
         """The lines that changed while the person held the session, unless they were reported before."""
         last = session.turns.handover
-        if last is None or self._told.get(session.id, 0) >= last.number:
+        if last is None or self._reported.get(session.id, 0) >= last.number:
             return {}
-        self._told[session.id] = last.number
+        self._reported[session.id] = last.number
         return {"changed_by_person": escaped(last.changed)[:_LONGEST_CHANGE]}
 
     async def ask(

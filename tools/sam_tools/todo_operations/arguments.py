@@ -102,7 +102,7 @@ def _lines(value: object) -> object:
     )
 
 
-def _told(entries: tuple[str, ...]) -> tuple[str, ...]:
+def _distinct(entries: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry for entry in entries if entry))
 
 
@@ -115,7 +115,7 @@ Priority = Annotated[TodoPriority, BeforeValidator(_word)]
 Ids = Annotated[tuple[Id, ...], BeforeValidator(_decoded), AfterValidator(_unique)]
 Progress = Annotated[float, BeforeValidator(_share)]
 Minutes = Annotated[float, BeforeValidator(_no_boolean)]
-Lines = Annotated[tuple[Line, ...], BeforeValidator(_lines), AfterValidator(_told)]
+Lines = Annotated[tuple[Line, ...], BeforeValidator(_lines), AfterValidator(_distinct)]
 
 
 class Numbered(Arguments):

@@ -45,19 +45,19 @@ def _lines(block: Block) -> Iterator[str]:
             yield ("=" if level == 1 else "-") * min(len(words(spans)), _WIDTH)
         case Paragraph(spans, quoted):
             mark = "> " if quoted else ""
-            yield from _wrapped(_told(spans), mark, mark)
+            yield from _wrapped(_words_with_addresses(spans), mark, mark)
         case ListItem(depth, marker, spans):
             first = "  " * depth + _LEADS.get(marker, f"{marker} ")
-            yield from _wrapped(_told(spans), first, " " * len(first))
+            yield from _wrapped(_words_with_addresses(spans), first, " " * len(first))
         case CodeBlock(text):
             yield "    " + text.replace("\n", "\n    ")
         case TableBlock(rows):
-            yield from _columns([list(map(_told, row)) for row in rows])
+            yield from _columns([list(map(_words_with_addresses, row)) for row in rows])
         case HorizontalRule():
             yield "-" * _WIDTH
 
 
-def _told(spans: Spans) -> str:
+def _words_with_addresses(spans: Spans) -> str:
     return words(with_addresses(spans))
 
 

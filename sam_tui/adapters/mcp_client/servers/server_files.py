@@ -59,12 +59,12 @@ class ServerFiles:
         return "" if self.strict else self.environ.get(_CONTEXT7, "").strip()
 
     def named(self) -> "tuple[ServerSettings, ...]":
-        """The servers that no file names, but a variable or a client."""
+        """The servers from an environment variable (Context7) and from the client of this program."""
         from sam_tui.adapters.mcp_client.servers.documentation import named_by_variable
         from sam_tui.adapters.mcp_client.settings import SettingsReader
 
         named = named_by_variable(self.context7) if self.context7 else ()
-        if self.client:  # variables are the client's to fill in
+        if self.client:  # the client has already filled in variables
             named += SettingsReader("client", {}).parse(self.client.encode(), "the editor")
         return named
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _TRACKINGS: "WeakSet[Tracking]" = WeakSet()
 _Seen = TypeVar("_Seen")
 _MOST_LOOKS = 50
-_MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
+_MODULE = "sam_tui.adapters.terminal.sandbox.reaper"
 _SECONDS_TO_START = 5.0
 
 
@@ -191,10 +191,10 @@ class TrackedRun:
         self._tracker = ProcessTracker(mark=self._mark)
         self._group: ControlGroup | None = None
         self._process: ParentedProcess | None = None
-        self._told: set[int] = set()
+        self._reported_sessions: set[int] = set()
         self._leader = 0
         self._forks = 0
-        """Of the system, when it began."""
+        """How many processes the system had started when the command began."""
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
         """Variables that the command must be started with."""
 
@@ -255,7 +255,7 @@ class TrackedRun:
     def processes(self) -> tuple[RunningProcess, ...]:
         """The running processes of the command."""
         self._is_over()
-        living = self._looked(lambda: self._tracker.living(self._later()))
+        living = self._looked(lambda: self._tracker.living(self._candidates()))
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
 
     def _is_over(self) -> bool:
@@ -265,8 +265,12 @@ class TrackedRun:
         self._tracker.drop(self._leader)
         return True
 
-    def _later(self) -> ProcessTable:
-        """What came after it and what its group and parent name: a system has hundreds of others."""
+    def _candidates(self) -> ProcessTable:
+        """The processes that may belong to the run, because a system has hundreds of others.
+
+        These are the processes that started after its shell, those of its control group and those below its
+        parent. If the process numbers of the system may have wrapped, these are all processes.
+        """
         if not numbers_rise(self._leader, self._forks):
             return ProcessTable()
         named = self._tracker.in_groups() | self._tracker.below_parents()
@@ -317,12 +321,12 @@ class TrackedRun:
         """The running processes; looked up again as long as some move to other sessions."""
         living: list[int] = []
         for _ in range(_MOST_LOOKS):
-            count = len(self._told)
+            count = len(self._reported_sessions)
             table = await self._tracking.look()
             self._is_over()
             living = self._tracker.living(table)
             self._learn()
-            if len(self._told) == count:
+            if len(self._reported_sessions) == count:
                 break
         return living
 
@@ -338,16 +342,16 @@ class TrackedRun:
         if self._process is not None:
             self._process.release()
         if self._tracking.watches(self._confined_run):
-            for session in self._told:
+            for session in self._reported_sessions:
                 self._tracking.report_session(session, 0)
 
     def _looked(self, look: Callable[[], _Seen]) -> _Seen:
         """The result of ``look``, repeated as long as some processes move to other sessions."""
         seen = look()
         for _ in range(_MOST_LOOKS):
-            count = len(self._told)
+            count = len(self._reported_sessions)
             self._learn()
-            if len(self._told) == count:
+            if len(self._reported_sessions) == count:
                 break
             seen = look()
         return seen
@@ -361,8 +365,8 @@ class TrackedRun:
                 self._watch(session, since)
 
     def _watch(self, session: int, since: int) -> None:
-        if session not in self._told:
-            self._told.add(session)
+        if session not in self._reported_sessions:
+            self._reported_sessions.add(session)
             if self._tracking.watches(self._confined_run):
                 self._tracking.report_session(
                     session, since, self._described() if self._marked else None

@@ -144,7 +144,7 @@ class SpecialColours:
                 self._set[which] = colour
             return
         special = self._set.get(which)
-        reply = plain(11 if which[0] in _GROUNDS else 10) if special is None else _told(special)
+        reply = plain(11 if which[0] in _GROUNDS else 10) if special is None else _rgb_text(special)
         self._say(b"]" + name + reply + end)
 
 
@@ -156,5 +156,5 @@ def parsed(text: bytes) -> Rgb | None:
     return int(colour.r), int(colour.g), int(colour.b)
 
 
-def _told(colour: Rgb) -> bytes:
+def _rgb_text(colour: Rgb) -> bytes:
     return b"rgb:" + b"/".join(b"%02x%02x" % (part, part) for part in colour)

@@ -180,7 +180,7 @@ class Holders:
                 start_detached(_MODULE, theirs)
             control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE)
             socket.send_fds(control, [json.dumps(message).encode()], handed)
-            reply, terminal = await _told(control)
+            reply, terminal = await _receive(control)
             pid, fd = reply["pid"], terminal[0]
         except (OSError, ValueError, KeyError, IndexError, TimeoutError) as error:
             control.close()
@@ -190,7 +190,7 @@ class Holders:
             watched[0].begin(1, pid)
         return HeldProcess(control, pid, fd, ring, watched[0] if watched else None)
 
-    async def all(self) -> Sequence[KeptSession]:
+    async def sessions(self) -> Sequence[KeptSession]:
         """The sessions whose holders answer, oldest first. The folders of dead ones are removed."""
         terminals: list[KeptSession] = []
         try:
@@ -233,7 +233,7 @@ class Holders:
         with suppress(OSError, ValueError, TimeoutError):
             _, _, control = await _say(terminal.folder, "end")
             with control:
-                await _told(control, _ENDING)
+                await _receive(control, _ENDING)
 
 
 def _kept(reply: dict[str, Any], folder: str) -> KeptSession:
@@ -257,7 +257,7 @@ async def _say(folder: str, request: str) -> tuple[dict[str, Any], list[int], so
         if _CREDENTIALS.unpack(peer)[1] != os.geteuid():
             raise PermissionError(path)
         control.send(json.dumps({"do": request}).encode())
-        reply, handed = await _told(control)
+        reply, handed = await _receive(control)
     except BaseException:
         control.close()
         raise
@@ -273,7 +273,7 @@ def _connect(control: socket.socket, folder: str) -> None:
         os.close(handle)
 
 
-async def _told(control: socket.socket, within: float = _PATIENCE) -> tuple[Any, list[int]]:
+async def _receive(control: socket.socket, within: float = _PATIENCE) -> tuple[Any, list[int]]:
     """Receive one message of a holder, with its descriptors. Raises ``ConnectionResetError``."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()

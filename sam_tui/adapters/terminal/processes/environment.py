@@ -55,13 +55,13 @@ class Misses:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def of(self, passed: PassedVariables, command: str, output: str) -> tuple[str, ...]:
         """The names of those that a failed command may have wanted."""
         missed = passed.missed(os.environ, command, output)
-        if fresh := [name for name in missed if name not in self._told]:
-            self._told.update(fresh)
+        if fresh := [name for name in missed if name not in self._reported]:
+            self._reported.update(fresh)
             self._tell(
                 f"A command failed that may have wanted variables that look like secrets and are"
                 f" withheld from commands: {', '.join(fresh)}. {how_to_pass(fresh)}"

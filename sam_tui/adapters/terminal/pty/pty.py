@@ -202,9 +202,10 @@ class Pty:
         self._gathering.finish()
 
     def write(self, data: bytes) -> None:
-        """Type; what the terminal cannot take yet follows when the program reads.
+        """Send bytes to the program as typed input; the rest is sent whenever the terminal can take more.
 
-        A paste of any size goes in. Raises ``ToolError`` when it ended, or when a megabyte would wait.
+        A paste of any size is accepted while nothing waits. Raises ``ToolError`` if the session has ended,
+        or if more than a megabyte would then wait for the program to read it.
         """
         if not self.running:
             raise ToolError("The terminal session has ended.", hint="Create a new session.")

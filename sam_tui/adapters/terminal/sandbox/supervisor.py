@@ -152,7 +152,7 @@ class Supervisor:
         if message["tell"] == "run":
             self._begin(message, descriptors[0])
         elif (watch := self._runs.get(message["run"])) is not None:
-            self._told(watch, message)
+            self._handle_run_message(watch, message)
         return True
 
     def _begin(self, message: Mapping[str, Any], enrolling: int) -> None:
@@ -172,13 +172,13 @@ class Supervisor:
         watch.datagram_sockets = self._messages.inodes
         watch.reads = Reads.of(message)
         if message["hosts"] is not None:
-            watch.hosts = self._open_shared_network().let(watch, message["hosts"])
+            watch.hosts = self._open_shared_network().connections_of(watch, message["hosts"])
         self._runs[terms.number] = watch
         enrolment = socket.socket(fileno=enrolling)
         self._enrolling[enrolment.fileno()] = (enrolment, watch)
         self._poll.register(enrolment.fileno(), select.EPOLLIN)
 
-    def _told(self, watch: Watch, message: Mapping[str, Any]) -> None:
+    def _handle_run_message(self, watch: Watch, message: Mapping[str, Any]) -> None:
         """Handle a message of the program about a run."""
         match message["tell"]:
             case "answer":

@@ -228,7 +228,7 @@ class PtyTerminals:
 
     async def _resume(self, conversation: ConversationId) -> PtySession | None:
         """Attach to the session that a holder keeps for a conversation."""
-        for terminal in await self._holders.all() if self._holders is not None else ():
+        for terminal in await self._holders.sessions() if self._holders is not None else ():
             if terminal.origin.conversation != conversation or terminal.attached:
                 continue
             assert self._holders is not None

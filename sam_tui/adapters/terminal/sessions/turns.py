@@ -81,7 +81,7 @@ class Turns(SessionHolder):
         self._draws = os.path.basename(origin.shell) in _DRAWS
         self._tidying: asyncio.Task[None] | None = None
         self._queued = b""
-        self._told = asyncio.Event()
+        self._mark_arrived = asyncio.Event()
         self._marks: dict[str, Mark] = {}
         """The newest mark of each kind since a key was typed."""
         self._untouched = True
@@ -230,7 +230,7 @@ class Turns(SessionHolder):
             self.aside = _KEY_AS_TEXT.sub("", mark.text)
         else:
             self._drawing = False
-        self._told.set()
+        self._mark_arrived.set()
 
     def _changed(self, real: "EmulatedScreen") -> str:
         """The lines of the screen that are new to the agent; the others are redacted from then on."""
@@ -326,10 +326,10 @@ class Turns(SessionHolder):
         while time.monotonic() < deadline:
             if kind in self._marks:
                 return self._marks[kind]
-            self._told.clear()
+            self._mark_arrived.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_PAUSE):
-                    await self._told.wait()
+                    await self._mark_arrived.wait()
             if self._activity.at_line():
                 self._pty.catch_up()
                 break

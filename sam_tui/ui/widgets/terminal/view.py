@@ -323,7 +323,10 @@ class TerminalView(TerminalPast, can_focus=True):
         return self._give(self.session.report, data)
 
     def _give(self, send: "Callable[[bytes], None]", data: bytes) -> bool:
-        """The bell answers for a program that does not read or just ended, words answer for a paste."""
+        """Send ``data`` by ``send``; True always, as the key is used up even if it cannot be sent.
+
+        If the program does not read or has ended, the bell rings; for a paste, a notification says so too.
+        """
         try:
             send(data)
         except ToolError as error:

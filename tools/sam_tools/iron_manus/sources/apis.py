@@ -112,14 +112,14 @@ class ApiTools:
         data: dict[str, object] = {
             "objective": arguments.objective,
             "count": len(ranking),
-            "apis": [self._told(entry) for entry in ranking],
+            "apis": [self._described(entry) for entry in ranking],
         }
         if not ranking:
             data["message"] = "Nothing on the list fits; search the web instead."
         rows = tuple((r.entry.name, r.entry.category, f"{r.score:.3f}") for r in ranking)
         return answer(data, Table(("API", "category", "score"), rows))
 
-    def _told(self, ranking: Ranked) -> dict[str, object]:
+    def _described(self, ranking: Ranked) -> dict[str, object]:
         more = {
             "relevance_score": ranking.score,
             "reasons": list(ranking.reasons),

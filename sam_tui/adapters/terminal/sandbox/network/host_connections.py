@@ -63,7 +63,7 @@ class SharedNetwork:
         self._actions: deque[Callable[[], None]] = deque()
         listen_to(self._woken.fileno(), self._act)
 
-    def let(self, watch: Watch, terms: dict[str, Any]) -> "Reaching":
+    def connections_of(self, watch: Watch, terms: dict[str, Any]) -> "Reaching":
         """The connections of a new run."""
         return Reaching(watch, Reach(terms), self)
 

@@ -93,7 +93,7 @@ class ProcessTracker:
     A process leaves its session only by ``setsid``. Where that waits for the supervisor, the sessions
     of a run are known, and with them every process, whoever its parent is. Elsewhere they are known by
     ``mark`` in their environment (or it with ``-`` and more), which a process can remove; with
-    ``held`` only processes under a filter count. ``usual`` is the system's number of threads before the
+    ``filtered`` only processes under a filter count. ``usual`` is the system's number of threads before the
     run. Processes in a control group of the run always belong to it, and the kernel counts them; so do
     the descendants of a subreaper of the run.
     """
