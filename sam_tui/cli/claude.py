@@ -227,11 +227,19 @@ RUN_ONLY = (
 """Options without a meaning in the workbench."""
 
 
-def claude_options(command: F) -> F:
-    """Add all options that a headless run shares with ``claude -p``."""
-    for add in reversed(_OPTIONS):
-        command = add(command)
-    return command
+def adding(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """A decorator that adds options to a command, in this order."""
+
+    def add(command: F) -> F:
+        for add_option in reversed(options):
+            command = add_option(command)
+        return command
+
+    return add
+
+
+claude_options = adding(*_OPTIONS)
+"""All options that a headless run shares with ``claude -p``."""
 
 
 def names(values: Iterable[str]) -> list[str]:

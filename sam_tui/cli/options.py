@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli import claude
-from sam_tui.cli.claude import SHARED, F, claude_options, disabled, names, system_prompt
+from sam_tui.cli.claude import SHARED, adding, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to, masked_in_log
 from sam_tui.cli.numbers import FiniteRange
 from sam_tui.cli.settings import data_dir_of, environment, option, require_value, with_settings
@@ -203,51 +203,20 @@ RUN_ONLY = (
 """What makes no sense in the workbench."""
 
 
-def place_options(command: F) -> F:
-    """--workspace and --data-dir."""
-    return _with(command, _PLACE)
-
-
-def guarded_options(command: F) -> F:
-    """Add the options for folder and permissions."""
-    return _with(command, (*_PLACE, *_PERMISSIONS))
-
-
-def agent_options(command: F) -> F:
-    """Add all options for a conversation with a model."""
-    groups = (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR, *_SERVERS)
-    return _with(command, (*groups, _PROFILE))
-
-
-def profile_option(command: F) -> F:
-    """--profile: tools beside the built-in ones."""
-    return _with(command, (_PROFILE,))
-
-
-def server_options(command: F) -> F:
-    """All that serving our tools to other agents needs; the model is for subagents."""
-    return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR))
-
-
-def editor_options(command: F) -> F:
-    """All that the agent of an editor needs; the editor names conversations."""
-    return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR, *_SERVERS))
-
-
-def fleet_options(command: F) -> F:
-    """Add the options of workers and of commands that start workers."""
-    return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS))
-
-
-def run_options(command: F) -> F:
-    """What only a headless run takes."""
-    return _with(claude_options(command), _RUN)
-
-
-def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
-    for add in reversed(options):
-        command = add(command)
-    return command
+_SERVING = (*_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR)
+place_options = adding(*_PLACE)
+guarded_options = adding(*_PLACE, *_PERMISSIONS)
+agent_options = adding(*_CONVERSATION, *_SERVING, *_SERVERS, _PROFILE)
+"""All options of a conversation with a model."""
+profile_option = adding(_PROFILE)
+server_options = adding(*_SERVING)
+"""All that serving our tools to other agents needs; the model is for subagents."""
+editor_options = adding(*_SERVING, *_SERVERS)
+"""All that the agent of an editor needs; the editor names conversations."""
+fleet_options = adding(*_PLACE, *_MODEL, *_PERMISSIONS)
+"""The options of workers and of commands that start workers."""
+run_options = adding(*_RUN, claude_options)
+"""What only a headless run takes."""
 
 
 def settings(
@@ -305,13 +274,15 @@ def settings(
     )
 
 
+_LISTED = "“sam-tui sessions list” shows them."
+
+
 def conversation_of(
     values: Values, store: "ConversationStore", workspace: str
 ) -> ConversationId | None:
     """The conversation that the options name, None for a new one. Raises ``UsageError`` if it is
     unknown."""
     resume, session = values.get("resume"), values.get("session_id")
-    listed = "“sam-tui sessions list” shows them."
     if [bool(values.get("latest")), bool(resume), bool(session)].count(True) > 1:
         raise UsageError("--continue, --resume and --session-id exclude each other.")
     if values.get("latest"):
@@ -323,12 +294,18 @@ def conversation_of(
             )
         return latest.id
     if resume == CHOOSE:
-        raise UsageError("--resume needs an id here.", hint=listed)
+        raise UsageError("--resume needs an id here.", hint=_LISTED)
     if resume:
-        if store.find(ConversationId(resume)) is None:
-            raise UsageError(f"There is no conversation {resume}.", hint=listed)
-        return ConversationId(resume)
+        return stored_conversation(store, resume)
     return named_conversation(session) if session else None
+
+
+def stored_conversation(store: "ConversationStore", id: str) -> ConversationId:
+    """The conversation with this id. Raises ``UsageError`` if there is none."""
+    conversation = ConversationId(id)
+    if store.find(conversation) is None:
+        raise UsageError(f"There is no conversation {id}.", hint=_LISTED)
+    return conversation
 
 
 def opening_of(values: Values) -> "Opening":

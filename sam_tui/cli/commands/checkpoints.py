@@ -1,7 +1,6 @@
 """``sam-tui checkpoints``: the files of the workspace before each change, and going back to them."""
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
 from datetime import datetime
@@ -10,9 +9,10 @@ from typing import Any, TypeVar
 import click
 
 from sam_tui.cli.options import closing_runtime, place_options
+from sam_tui.cli.results import print_json, print_list
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ports.checkpoints import ChangedFile, RewindPlan
+from sam_tui.core.ports.checkpoints import ChangedFile, Checkpoint, RewindPlan
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.checkpoints import files_untouched
@@ -46,16 +46,15 @@ def list_command(**values: object) -> int:
     require_output()
     checkpoints = _ask(values, lambda runtime: runtime.checkpoints.checkpoints())
     newest_first = list(reversed(checkpoints))
-    if values["as_json"]:
-        click.echo(json.dumps([asdict(checkpoint) for checkpoint in newest_first], indent=2))
-        return 0
-    if not checkpoints:
-        click.echo("No call has changed a file of this workspace yet.", err=True)
-    for checkpoint in newest_first:
-        at = datetime.fromtimestamp(checkpoint.at).strftime("%Y-%m-%d %H:%M:%S")
-        made_by = checkpoint.made_by
-        _echo(f"{checkpoint.id:>5}  {at}  {made_by.operation}  {made_by.summary}")
-    return 0
+    none = "No call has changed a file of this workspace yet."
+    lines = map(_checkpoint_line, newest_first)
+    return print_list(newest_first, lines, as_json=bool(values["as_json"]), none=none)
+
+
+def _checkpoint_line(checkpoint: Checkpoint) -> str:
+    at = datetime.fromtimestamp(checkpoint.at).strftime("%Y-%m-%d %H:%M:%S")
+    made_by = checkpoint.made_by
+    return f"{checkpoint.id:>5}  {at}  {made_by.operation}  {made_by.summary}"
 
 
 @checkpoints_group.command("show", short_help="Show what restoring a checkpoint would do.")
@@ -71,8 +70,7 @@ def show_command(**values: Any) -> int:
         changes = [
             asdict(c) | {"difference": d} for c, d in zip(plan.changes, differences, strict=True)
         ]
-        click.echo(json.dumps(asdict(plan) | {"changes": changes}, indent=2))
-        return 0
+        return print_json(asdict(plan) | {"changes": changes})
     for change, difference in zip(plan.changes, differences, strict=True):
         _echo(_line(change))
         if values["diff"] and difference:

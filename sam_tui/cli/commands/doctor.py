@@ -1,7 +1,6 @@
 """``sam-tui doctor``: which protections hold here, and what is missing."""
 
 import contextlib
-import json
 import os
 import platform
 import shutil
@@ -10,7 +9,6 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +16,7 @@ import click
 from sam_tui import __version__
 from sam_tui.cli.checks import DoctorCheck, State, online_services, processes
 from sam_tui.cli.options import closing_runtime, place_options, workspace_of
+from sam_tui.cli.results import print_json
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import SamError
 from sam_tui.folders import data_folder
@@ -55,7 +54,7 @@ def doctor_command(**values: Any) -> int:
             values = {**values, "data_dir": folder}
         checks = examine(folders, workspace_of(values), values, closed)
     if values["as_json"]:
-        click.echo(json.dumps([asdict(check) for check in checks], indent=2))
+        print_json(checks)
     else:
         _show(checks)
     return 1 if any(check.state == "missing" for check in checks) else 0

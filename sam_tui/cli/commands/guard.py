@@ -16,6 +16,7 @@ from sam_tui.cli.options import (
     place_options,
     workspace_of,
 )
+from sam_tui.cli.results import print_json, print_list
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.accesses import (
@@ -117,7 +118,7 @@ def lint_command(**values: object) -> int:
             {"source": f.rule.source, "rule": f.rule.id, "fault": f.fault, "why": f.why}
             for f in findings
         ]
-        click.echo(json.dumps(rows, indent=2))
+        print_json(rows)
     elif findings:
         for finding in findings:
             line = f"{finding.rule.source}: {finding.fault}: {finding.rule.words}: {finding.why}"
@@ -148,15 +149,8 @@ def grants_command(**values: object) -> int:
         for grant in FileLedger(folders.data_dir).all()
     ]
     rows.extend(map(_saved_row, SavedRules(folders.config_dir, folders.home).rules()))
-    if values["as_json"]:
-        click.echo(json.dumps(rows, indent=2))
-        return 0
-    if not rows:
-        click.echo("Nothing is granted.", err=True)
-    for row in rows:
-        line = f"{row['id']}  {row['operation']}  {row['target']}  {_how_long(row)}"
-        click.echo(terminal_safe(line))
-    return 0
+    lines = (f"{row['id']}  {row['operation']}  {row['target']}  {_how_long(row)}" for row in rows)
+    return print_list(rows, lines, as_json=bool(values["as_json"]), none="Nothing is granted.")
 
 
 @guard_group.command("revoke")

@@ -1,16 +1,15 @@
 """``sam-tui mcp``: the servers whose tools the agent may call: named, tried, logged in at."""
 
 import asyncio
-import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sam_tui.cli.options import Values, guarded_options, open_runtime, place_options
+from sam_tui.cli.results import print_json
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
@@ -35,7 +34,7 @@ def list_command(**values: Any) -> int:
     require_output()
     reports = asyncio.run(_reports(values, start=values["check"]))
     if values["as_json"]:
-        click.echo(json.dumps([asdict(report) for report in reports], indent=2))
+        print_json(reports)
     else:
         for line in _listing(reports) or [f"No server is configured. {_HOW}"]:
             click.echo(terminal_safe(line))
@@ -51,7 +50,7 @@ def get_command(**values: Any) -> int:
     require_output()
     chosen = _chosen(asyncio.run(_reports(values, start=True, name=values["name"])), values)
     if values["as_json"]:
-        click.echo(json.dumps(asdict(chosen), indent=2))
+        print_json(chosen)
     else:
         for line in described(chosen):
             click.echo(terminal_safe(line))

@@ -1,13 +1,13 @@
 """``sam-tui term``: agents' terminal sessions that outlive the workbench, and recordings."""
 
 import asyncio
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sam_tui.cli.numbers import FiniteRange
+from sam_tui.cli.results import print_list
 from sam_tui.cli.settings import data_dir_of, option
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
@@ -32,17 +32,16 @@ def term_group() -> None:
 def list_command(**values: Any) -> int:
     """List the agent terminals that still run, oldest first."""
     require_output()
-    terminals = asyncio.run(_holders(values).all())
-    if values["as_json"]:
-        click.echo(json.dumps([_fields(terminal) for terminal in terminals], indent=2))
-        return 0
-    if not terminals:
-        click.echo("No agent terminal is running.", err=True)
-    for terminal in terminals:
-        state = "attached" if terminal.attached else f"idle {_span(terminal.idle)}"
-        row = f"{terminal.origin.id}  {state:<12}  {terminal.origin.conversation}  {terminal.origin.cwd}"
-        click.echo(terminal_safe(row))
-    return 0
+    terminals = asyncio.run(_holders(values).sessions())
+    rows = list(map(_fields, terminals))
+    lines = map(_line, terminals)
+    return print_list(rows, lines, as_json=values["as_json"], none="No agent terminal is running.")
+
+
+def _line(terminal: "KeptSession") -> str:
+    state = "attached" if terminal.attached else f"idle {_span(terminal.idle)}"
+    origin = terminal.origin
+    return f"{origin.id}  {state:<12}  {origin.conversation}  {origin.cwd}"
 
 
 @term_group.command("attach")

@@ -18,6 +18,7 @@ from sam_tui.cli.options import (
     place_options,
     profile_option,
 )
+from sam_tui.cli.results import print_json
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.events import InquiryClosed
@@ -91,8 +92,7 @@ def list_command(**values: object) -> int:
             }
             for tool in tools
         ]
-        click.echo(json.dumps(listed, indent=2))
-        return DONE
+        return print_json(listed)
     for tool in tools:
         origin = origins.get(tool.name)
         line = f"{tool.name}  ({_in_words(origin)})" if origin else tool.name

@@ -1,12 +1,12 @@
 """``sam-tui trust``: whose policy, hooks and instructions are believed."""
 
-import json
 import os
 from typing import TYPE_CHECKING
 
 import click
 
 from sam_tui.cli.options import workspace_of
+from sam_tui.cli.results import print_json, print_list
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.folders import data_folder
@@ -86,8 +86,7 @@ def _show(trust: "FileTrust", root: str, *, as_json: bool) -> int:
     if as_json:
         files = [{"name": b.name, "meaning": b.meaning, "size": b.size} for b in believed]
         row = {"folder": root, "state": state, "changes": list(changes), "believed": files}
-        click.echo(json.dumps(row, indent=2))
-        return 0
+        return print_json(row)
     click.echo(terminal_safe(f"{root} is {state}."))
     for change in changes:
         click.echo(terminal_safe(f"  {change}"))
@@ -103,13 +102,12 @@ def _list(trust: "FileTrust", *, as_json: bool) -> int:
         {"folder": f, "state": trust.state(f), "changes": list(trust.changes(f))}
         for f in trust.folders()
     ]
-    if as_json:
-        click.echo(json.dumps(rows, indent=2))
-        return 0
-    if not rows:
-        click.echo("No folder is trusted.", err=True)
-    for row in rows:
-        click.echo(terminal_safe(f"{row['state']:<8}  {row['folder']}"))
-        for change in row["changes"]:
-            click.echo(terminal_safe(f"          {change}"))
-    return 0
+    lines = (
+        line
+        for row in rows
+        for line in (
+            f"{row['state']:<8}  {row['folder']}",
+            *(f"          {change}" for change in row["changes"]),
+        )
+    )
+    return print_list(rows, lines, as_json=as_json, none="No folder is trusted.")

@@ -1,7 +1,6 @@
 """``sam-tui bundles``: skills, commands, agents, hooks and servers of others, of a folder or address."""
 
 import difflib
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.options import Values, place_options, workspace_of
+from sam_tui.cli.results import print_json
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import ConfigurationError, UsageError
@@ -105,8 +105,7 @@ def list_command(**values: Any) -> int:
     rows = [*_rows(store, named)]
     if values["as_json"]:
         listed = [{**asdict(bundle), "standing": standing} for bundle, standing in rows]
-        click.echo(json.dumps([{**row, "files": len(row["files"])} for row in listed], indent=2))
-        return 0
+        return print_json([{**row, "files": len(row["files"])} for row in listed])
     for bundle, standing in rows:
         click.echo(terminal_safe(f"{bundle.name:<24} {standing:<16} {_whence(bundle)}"))
     if not rows:

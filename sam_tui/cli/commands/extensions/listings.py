@@ -1,6 +1,5 @@
 """``sam-tui prompts``, ``hooks`` and ``skills``: what there is of each, and why some do not run."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import click
 
 from sam_tui.cli.options import closing_runtime, open_runtime, place_options
+from sam_tui.cli.results import print_json
 from sam_tui.cli.streams import require_output
 from sam_tui.core.ids import named_conversation
 from sam_tui.core.ports.hooks import Hook, HookListing
@@ -44,7 +44,7 @@ def list_skills(**values: Any) -> int:
             listed = listing.definitions
         trusted = runtime.trust.trusted
     if values["as_json"]:
-        click.echo(json.dumps([asdict(skill) for skill in listed], indent=2))
+        print_json(listed)
     elif not listed:
         click.echo(f"There are no {values['kind']}.", err=True)
     for skill in listed if not values["as_json"] else ():
@@ -79,8 +79,7 @@ def list_hooks(**values: object) -> int:
         names = subjects(runtime)
     if values["as_json"]:
         rows = [{**asdict(hook), "note": note_on(hook, names)} for hook in listing.hooks]
-        click.echo(json.dumps({"hooks": rows, "left_out": dict(listing.left_out)}, indent=2))
-        return 0
+        return print_json({"hooks": rows, "left_out": dict(listing.left_out)})
     if not listing.hooks and not listing.left_out:
         click.echo("There are no hooks.", err=True)
     for hook in listing.hooks:
@@ -131,10 +130,7 @@ def list_command(**values: object) -> int:
         "mini": library.list_mini(),
     }
     if values["as_json"]:
-        listings_json = {
-            kind: [asdict(p) for p in listing.prompts] for kind, listing in listings.items()
-        }
-        click.echo(json.dumps(listings_json, indent=2))
+        print_json({kind: listing.prompts for kind, listing in listings.items()})
     for kind, listing in listings.items():
         for prompt in listing.prompts if not values["as_json"] else ():
             state = "" if prompt.active else "  (not active: the folder is not trusted)"

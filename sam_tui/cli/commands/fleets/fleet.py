@@ -1,7 +1,6 @@
 """``sam-tui fleet``: many headless tasks, by workers here and on other machines."""
 
 import asyncio
-import json
 import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,11 @@ from sam_tui.cli.options import (
     place_options,
     settings,
 )
+from sam_tui.cli.results import print_json, print_lines
 from sam_tui.cli.streams import require_output
 from sam_tui.core.ids import mint_conversation
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.outcome import EXIT_CODES
-from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
     from sam_tui.adapters.fleet.records import FleetFolder, FleetQuestion, Fleets
@@ -170,12 +169,10 @@ def status_command(**values: Any) -> int:
     fleets = _fleets(values)
     if values["id"]:
         fleet = fleets.open(values["id"])
-        _show(values, report_object(fleet), report_lines(fleet))
-        return DONE
+        return _show(values, report_object(fleet), report_lines(fleet))
     statuses = fleets.statuses(50)
     lines = [status_line(status) for status in statuses] or ["There is no fleet."]
-    _show(values, [asdict(status) for status in statuses], lines)
-    return DONE
+    return _show(values, statuses, lines)
 
 
 @fleet_group.command("cancel")
@@ -202,12 +199,8 @@ def inbox_command(**values: Any) -> int:
     require_output()
     questions = _fleets(values).open(values["id"]).inbox()
     lines = [line for question in questions for line in question_lines(question)]
-    _show(
-        values,
-        [question.model_dump() for question in questions],
-        lines or ["No question is waiting."],
-    )
-    return DONE
+    rows = [question.model_dump() for question in questions]
+    return _show(values, rows, lines or ["No question is waiting."])
 
 
 @fleet_group.command("answer")
@@ -292,9 +285,5 @@ def question_lines(question: "FleetQuestion") -> list[str]:
     return lines
 
 
-def _show(values: Values, value: object, lines: list[str]) -> None:
-    if values["as_json"]:
-        click.echo(json.dumps(value, indent=2))
-        return
-    for line in lines:
-        click.echo(terminal_safe(line))
+def _show(values: Values, value: object, lines: list[str]) -> int:
+    return print_json(value) if values["as_json"] else print_lines(lines)

@@ -1,16 +1,16 @@
 """``sam-tui edits``: the file changes of a conversation, and taking them back."""
 
-import json
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 import click
 
 from sam_tui.cli.options import open_runtime, place_options
+from sam_tui.cli.results import print_list
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, named_conversation
+from sam_tui.core.ports.code import JournalEntry
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.text.plain import printable
 from sam_tui.headless.output import terminal_safe
@@ -37,16 +37,13 @@ def list_edits(**values: Any) -> int:
     require_output()
     runtime = open_runtime(values)
     entries = runtime.journal.entries(_conversation(runtime, values["conversation"]))
-    if values["as_json"]:
-        click.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
-        return 0
-    if not entries:
-        click.echo("This conversation has changed no file that can be restored.", err=True)
-    for entry in entries:
-        at = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M:%S")
-        line = f"{entry.id}  {at}  {entry.operation}  {', '.join(map(printable, entry.paths))}"
-        click.echo(terminal_safe(line))
-    return 0
+    none = "This conversation has changed no file that can be restored."
+    return print_list(entries, map(_line, entries), as_json=values["as_json"], none=none)
+
+
+def _line(entry: JournalEntry) -> str:
+    at = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{entry.id}  {at}  {entry.operation}  {', '.join(map(printable, entry.paths))}"
 
 
 @edits_group.command("undo", short_help="Undo the change ENTRY, or the newest.")

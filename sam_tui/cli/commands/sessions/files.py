@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sam_tui.cli.options import closing_runtime, conversation_of, place_options, settings
+from sam_tui.cli.options import closing_runtime, place_options, settings, stored_conversation
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
@@ -41,9 +41,7 @@ def export_command(**values: Any) -> int:
     ending = Path(output).suffix.lstrip(".").lower() if output else ""
     form = cast("ExportForm", values["form"] or _FORMS.get(ending, "markdown"))
     with closing_runtime(values, reads=True) as runtime:
-        named = {"resume": values["conversation"]}
-        conversation = conversation_of(named, runtime.conversations, runtime.workspace.root)
-        assert conversation is not None
+        conversation = stored_conversation(runtime.conversations, values["conversation"])
         runtime.servers.learn_secrets()
         text = runtime.conversation_files.write(runtime.document(conversation), form)
     if not output:

@@ -1,11 +1,10 @@
 """``sam-tui sessions``: the stored conversations listed, read, searched, named, put away, deleted."""
 
 import asyncio
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,8 @@ from sam_tui.cli.commands.sessions.files import (
     worktree_group,
 )
 from sam_tui.cli.commands.sessions.replay import to_test_command
-from sam_tui.cli.options import closing_runtime, conversation_of, place_options
+from sam_tui.cli.options import closing_runtime, place_options, stored_conversation
+from sam_tui.cli.results import print_json, print_lines, print_list
 from sam_tui.cli.streams import require_output
 from sam_tui.core.agent.lease import followed
 from sam_tui.core.errors import UsageError
@@ -45,18 +45,11 @@ def xray_command(**values: Any) -> int:
 
     require_output()
     with closing_runtime(values, reads=True) as runtime:
-        named = {"resume": values["conversation"]}
-        conversation = conversation_of(named, runtime.conversations, runtime.workspace.root)
-        assert conversation is not None
+        conversation = stored_conversation(runtime.conversations, values["conversation"])
         calls = runtime.calls.calls(conversation)
         number = values["number"]
         if number is None:
-            if values["as_json"]:
-                click.echo(json.dumps([asdict(call) for call in calls], indent=2))
-            else:
-                for call in calls:
-                    click.echo(terminal_safe(call_line(call)))
-            return 0
+            return print_json(calls) if values["as_json"] else print_lines(map(call_line, calls))
         request = runtime.calls.request(conversation, number)
     if request is None:
         raise UsageError(
@@ -92,8 +85,7 @@ def usage_command(**values: Any) -> int:
         }
     if values["as_json"]:
         objects = {key: [_call_object(row) for row in rows] for key, rows in tables.items()}
-        click.echo(json.dumps(objects, indent=2))
-        return 0
+        return print_json(objects)
     for key, rows in tables.items():
         click.echo(_call_line(key, "calls", ("input", "cached", "output", "cost")))
         for row in rows:
@@ -153,15 +145,9 @@ def list_command(**values: Any) -> int:
     with closing_runtime(values, reads=True) as runtime:
         where = runtime.workspace.root if values["workspace"] else None
         records = runtime.sessions.listed(where, values["limit"], archived=values["archived"])
-    if values["as_json"]:
-        click.echo(json.dumps([_as_object(record) for record in records], indent=2))
-        return 0
-    if not records:
-        none = "No archived conversations." if values["archived"] else "No conversations yet."
-        click.echo(none, err=True)
-    for record in records:
-        click.echo(terminal_safe(_line(record)))
-    return 0
+    none = "No archived conversations." if values["archived"] else "No conversations yet."
+    rows = list(map(_as_object, records))
+    return print_list(rows, map(_line, records), as_json=values["as_json"], none=none)
 
 
 @sessions_group.command("search", short_help="Find messages in all conversations.")
@@ -175,16 +161,9 @@ def search_command(**values: Any) -> int:
     with closing_runtime(values, reads=True) as runtime:
         matches = runtime.sessions.search(" ".join(values["words"]), values["limit"])
         matches = [_masked(runtime, match) for match in matches]
-    if values["as_json"]:
-        click.echo(json.dumps([_match_object(match) for match in matches], indent=2))
-        return 0
-    if not matches:
-        click.echo("No message has these words.", err=True)
-    for match in matches:
-        click.echo(terminal_safe(_line(match.record)))
-        excerpt = " ".join(_marked(match.excerpt, "", "").split())
-        click.echo(terminal_safe(f"    {match.kind} {match.position}: {excerpt}"))
-    return 0
+    rows = list(map(_match_object, matches))
+    lines = (line for match in matches for line in _match_lines(match))
+    return print_list(rows, lines, as_json=values["as_json"], none="No message has these words.")
 
 
 @sessions_group.command("show", short_help="Print a conversation.")
@@ -196,7 +175,7 @@ def show_command(**values: Any) -> int:
     """Print the conversation ID as text; “sessions export” writes it as a file."""
     require_output()
     with closing_runtime(values, reads=True) as runtime:
-        conversation = _named(runtime, values)
+        conversation = stored_conversation(runtime.conversations, values["conversation"])
         messages = runtime.conversations.everything(conversation)
         numbers = runtime.conversations.positions(conversation)
         first = max(0, len(messages) - (values["last"] or len(messages)))
@@ -227,7 +206,11 @@ def fork_command(**values: Any) -> int:
     require_output()
     with closing_runtime(values) as runtime:
         copy = mint_conversation()
-        runtime.conversations.fork(_named(runtime, values), copy, at=values["at"])
+        runtime.conversations.fork(
+            stored_conversation(runtime.conversations, values["conversation"]),
+            copy,
+            at=values["at"],
+        )
         click.echo(copy)
     return 0
 
@@ -239,7 +222,9 @@ def watch_command(**values: Any) -> int:
     """Print a conversation and every message that another program adds, until Ctrl+C."""
     require_output()
     with closing_runtime(values) as runtime:
-        asyncio.run(_watch(runtime, _named(runtime, values)))
+        asyncio.run(
+            _watch(runtime, stored_conversation(runtime.conversations, values["conversation"]))
+        )
     return 0
 
 
@@ -310,16 +295,12 @@ def delete_command(**values: Any) -> int:
 def _change(values: dict[str, Any], change: Callable[[Runtime, ConversationId], str]) -> int:
     require_output()
     with closing_runtime(values) as runtime:
-        click.echo(terminal_safe(change(runtime, _named(runtime, values))))
+        click.echo(
+            terminal_safe(
+                change(runtime, stored_conversation(runtime.conversations, values["conversation"]))
+            )
+        )
     return 0
-
-
-def _named(runtime: Runtime, values: dict[str, Any]) -> ConversationId:
-    """The conversation ID names. Raises ``UsageError`` where there is none."""
-    named = {"resume": values["conversation"]}
-    conversation = conversation_of(named, runtime.conversations, runtime.workspace.root)
-    assert conversation is not None
-    return conversation
 
 
 async def _watch(runtime: Runtime, conversation: ConversationId) -> None:
@@ -339,13 +320,16 @@ def _line(record: ConversationRecord) -> str:
 
 
 def _masked(runtime: Runtime, match: SearchMatch) -> SearchMatch:
-    from dataclasses import replace
-
     return replace(match, excerpt=runtime.executor.shield.redact(match.excerpt))
 
 
 def _marked(excerpt: str, before: str, after: str) -> str:
     return excerpt.replace("\x02", before).replace("\x03", after)
+
+
+def _match_lines(match: SearchMatch) -> tuple[str, str]:
+    excerpt = " ".join(_marked(match.excerpt, "", "").split())
+    return _line(match.record), f"    {match.kind} {match.position}: {excerpt}"
 
 
 def _match_object(match: SearchMatch) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import click
 
 from sam_tui.cli.log import without_secrets
 from sam_tui.cli.options import workspace_of
+from sam_tui.cli.results import print_json
 from sam_tui.cli.settings import data_dir_of, with_settings
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import ConfigurationError, UsageError
@@ -56,9 +57,8 @@ def show_command(keys: tuple[str, ...], *, origin: bool, as_json: bool) -> int:
     for note in settings.notes:
         click.echo(terminal_safe(note), err=True)
     if as_json:
-        click.echo(json.dumps({s.key: _row(settings, s) for s in rows}, indent=2))
-    else:
-        _show_lines(settings, rows, origin=origin)
+        return print_json({s.key: _row(settings, s) for s in rows})
+    _show_lines(settings, rows, origin=origin)
     return 0
 
 
