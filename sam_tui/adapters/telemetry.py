@@ -15,19 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
+from sam_tui.core import events
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import ConfigurationError
-from sam_tui.core.events import (
-    Answered,
-    DecisionMade,
-    Event,
-    ModelRetried,
-    RequestSent,
-    SubagentStarted,
-    ToolFinished,
-    TurnFinished,
-    TurnStarted,
-)
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.usage import Usage
 
@@ -168,16 +158,22 @@ class TelemetryRecorder:
         self._counts: dict[_Series, int | float] = {}
         self._since = clock.now()
 
-    def take(self, event: Event) -> None:
+    def take(self, event: events.Event) -> None:
         """Record an event of the bus."""
         match event:
-            case TurnStarted(conversation=conversation):
+            case events.TurnStarted(conversation=conversation):
                 self._begin(conversation)
-            case SubagentStarted(conversation=parent, child=child) if parent in self._turns:
+            case events.SubagentStarted(conversation=parent, child=child) if parent in self._turns:
                 self._parents[child] = self._turns[parent]
-            case TurnFinished():
+            case events.TurnFinished():
                 self._end(event)
-            case RequestSent() | Answered() | ToolFinished() | DecisionMade() | ModelRetried():
+            case (
+                events.RequestSent()
+                | events.Answered()
+                | events.ToolFinished()
+                | events.DecisionMade()
+                | events.ModelRetried()
+            ):
                 turn = self._turns.get(event.conversation)
                 if turn is not None:
                     self._within(turn, event)
@@ -193,18 +189,22 @@ class TelemetryRecorder:
     def _within(
         self,
         turn: _OpenTurn,
-        event: RequestSent | Answered | ToolFinished | DecisionMade | ModelRetried,
+        event: events.RequestSent
+        | events.Answered
+        | events.ToolFinished
+        | events.DecisionMade
+        | events.ModelRetried,
     ) -> None:
         now = self._clock.now()
         match event:
-            case RequestSent():
+            case events.RequestSent():
                 turn.requested_at = now
-            case Answered(usage=usage):
+            case events.Answered(usage=usage):
                 self._asked(turn, event, usage)
-            case ModelRetried(status=status):
+            case events.ModelRetried(status=status):
                 turn.events.append(_event("model_retried", now, {"http.status": status or 0}))
                 self._count("sam_tui.model.retries", 1)
-            case ToolFinished(ok=ok, seconds=seconds):
+            case events.ToolFinished(ok=ok, seconds=seconds):
                 operation = event.operation if event.resolved else UNKNOWN
                 attributes: Attributes = {
                     "gen_ai.operation.name": "execute_tool",
@@ -213,7 +213,7 @@ class TelemetryRecorder:
                 }
                 self._add(turn, f"execute_tool {operation}", now - seconds, attributes)
                 self._count("sam_tui.calls", 1, operation=operation, ok=ok)
-            case DecisionMade(decision=decision):
+            case events.DecisionMade(decision=decision):
                 words: Attributes = {
                     "operation": decision.operation,
                     "outcome": decision.outcome,
@@ -222,7 +222,7 @@ class TelemetryRecorder:
                 turn.events.append(_event("decision", now, words))
                 self._count("sam_tui.decisions", 1, outcome=decision.outcome, by=decision.by)
 
-    def _asked(self, turn: _OpenTurn, event: Answered, usage: Usage) -> None:
+    def _asked(self, turn: _OpenTurn, event: events.Answered, usage: Usage) -> None:
         model = self._model(event.conversation)
         attributes: Attributes = {
             "gen_ai.operation.name": "chat",
@@ -252,7 +252,7 @@ class TelemetryRecorder:
             "attributes": _attributes(attributes),
         })
 
-    def _end(self, finished: TurnFinished) -> None:
+    def _end(self, finished: events.TurnFinished) -> None:
         turn = self._turns.pop(finished.conversation, None)
         if turn is None:
             return

@@ -7,28 +7,9 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, cast
 
+from sam_tui.core import events
 from sam_tui.core.bus import Subscription
 from sam_tui.core.display import Diff
-from sam_tui.core.events import (
-    Answered,
-    DecisionMade,
-    Event,
-    InquiryClosed,
-    InquiryOpened,
-    ModelRetried,
-    Noticed,
-    ReasoningStreamed,
-    RequestSent,
-    SubagentStarted,
-    TerminalClosed,
-    TerminalOpened,
-    TextStreamed,
-    TodosChanged,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-    conversation_of,
-)
 from sam_tui.core.ids import CallId, ConversationId, SessionId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.messages import ToolCall
@@ -40,13 +21,15 @@ SILENCE_SECONDS = 30.0
 """How long a model may say nothing before people learn of it."""
 
 
-async def batches(events: Subscription, warn: Callable[[str], None]) -> AsyncGenerator[list[Event]]:
+async def batches(
+    subscription: Subscription, warn: Callable[[str], None]
+) -> AsyncGenerator[list[events.Event]]:
     """The events as they come; ``warn`` hears of a model that is waited for and long says nothing."""
     limit = None
     while True:
         try:
             async with asyncio.timeout(limit):
-                batch = await events.batch()
+                batch = await subscription.batch()
         except TimeoutError:
             warn(
                 f"The model has been silent for {SILENCE_SECONDS:.0f} s. Ctrl+C (SIGINT) ends the"
@@ -55,7 +38,9 @@ async def batches(events: Subscription, warn: Callable[[str], None]) -> AsyncGen
             limit = None
             continue
         last = batch[-1] if batch else None
-        awaited = isinstance(last, RequestSent | TextStreamed | ReasoningStreamed)
+        awaited = isinstance(
+            last, events.RequestSent | events.TextStreamed | events.ReasoningStreamed
+        )
         limit = SILENCE_SECONDS if awaited else None
         yield batch
 
@@ -94,7 +79,7 @@ class CallLedger:
         self.conversation = conversation
         """The one the run is about; None before it is known."""
         self.todos: tuple[Todo, ...] = ()
-        self.finished: TurnFinished | None = None
+        self.finished: events.TurnFinished | None = None
         self.unattended = 0
         self.turns = 0
         """Model calls."""
@@ -119,59 +104,59 @@ class CallLedger:
         self.last_text = ""
         self.files_changed, self.denials = [], []
 
-    def take(self, event: Event) -> None:
+    def take(self, event: events.Event) -> None:
         """Count an event of this run; ignore others."""
         if not self.concerns(event):
             return
         self._count(event)
-        if conversation_of(event) == self.conversation:
+        if events.conversation_of(event) == self.conversation:
             self._follow(event)
 
-    def concerns(self, event: Event) -> bool:
+    def concerns(self, event: events.Event) -> bool:
         """Whether an event belongs to this run: its conversation, its subagents, or no conversation."""
-        whose = conversation_of(event)
+        whose = events.conversation_of(event)
         return whose is None or whose == self.conversation or whose in self._subagents
 
-    def subagent(self, event: Event) -> StartedSubagent | None:
+    def subagent(self, event: events.Event) -> StartedSubagent | None:
         """The subagent that an event belongs to; None for the run's own."""
-        whose = conversation_of(event)
+        whose = events.conversation_of(event)
         return self._subagents.get(whose) if whose is not None else None
 
-    def _count(self, event: Event) -> None:
+    def _count(self, event: events.Event) -> None:
         """Add usage, calls and decisions of the conversation and its subagents."""
         match event:
-            case SubagentStarted(call=call, child=child, task=task):
+            case events.SubagentStarted(call=call, child=child, task=task):
                 self._subagents[child] = StartedSubagent(call, task)
-            case Answered(message=message, usage=usage):
+            case events.Answered(message=message, usage=usage):
                 self.usage = self.usage.plus(usage)
                 self._calls.update({call.id: call for call in message.calls})
-            case ToolFinished():
+            case events.ToolFinished():
                 self._tool_finished(event)
-            case DecisionMade():
+            case events.DecisionMade():
                 self._decided(event)
-            case InquiryClosed(outcome="unattended"):
+            case events.InquiryClosed(outcome="unattended"):
                 self.unattended += 1
-            case TerminalOpened(session=session):
+            case events.TerminalOpened(session=session):
                 self.terminals.append(session)
-            case TerminalClosed(session=session) if session in self.terminals:
+            case events.TerminalClosed(session=session) if session in self.terminals:
                 self.terminals.remove(session)
             case _:
                 pass
 
-    def _follow(self, event: Event) -> None:
+    def _follow(self, event: events.Event) -> None:
         """What is the conversation's own."""
         match event:
-            case RequestSent(step=step):
+            case events.RequestSent(step=step):
                 self.turns = self._earlier + step
                 self._asked_at = monotonic()
-            case ModelRetried():
+            case events.ModelRetried():
                 self._stop_asking()
-            case Answered(message=message):
+            case events.Answered(message=message):
                 self._stop_asking()
                 self.last_text = message.text or self.last_text
-            case TodosChanged(items=items):
+            case events.TodosChanged(items=items):
                 self.todos = items
-            case TurnFinished():
+            case events.TurnFinished():
                 self._stop_asking()
                 self._earlier = self.turns
                 self.finished = event
@@ -198,11 +183,11 @@ class CallLedger:
             self._api_seconds += monotonic() - self._asked_at
             self._asked_at = None
 
-    def _tool_finished(self, event: ToolFinished) -> None:
+    def _tool_finished(self, event: events.ToolFinished) -> None:
         changed = (d.path for d in event.display if isinstance(d, Diff) and d.made)
         self.files_changed.extend(p for p in changed if p not in self.files_changed)
 
-    def _decided(self, event: DecisionMade) -> None:
+    def _decided(self, event: events.DecisionMade) -> None:
         if event.decision.allowed:
             return
         call, subagent = self._calls.get(event.call), self.subagent(event)
@@ -217,29 +202,29 @@ class CallLedger:
         })
 
 
-def progress_of(event: Event, *, verbose: bool) -> list[str]:
+def progress_of(event: events.Event, *, verbose: bool) -> list[str]:
     """Lines for an event. Refusals and warnings always, the rest only when it was asked for."""
     match event:
-        case DecisionMade(decision=decision) if not decision.allowed:
+        case events.DecisionMade(decision=decision) if not decision.allowed:
             letters = [words for target in decision.targets for words in foreign_letters(target)]
             line = f"refused: {decision.operation}: {decision.reason} ({decision.rule})"
             return [line, *(f"  letters: {words}" for words in letters)]
-        case InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, Question):
+        case events.InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, Question):
             return [f"asked: {inquiry.request.prompt}"]
-        case Noticed(level=level, text=text) if verbose or level != "info":
+        case events.Noticed(level=level, text=text) if verbose or level != "info":
             return [f"{level}: {text}"]
         case _:
             return _details(event) if verbose else []
 
 
-def _details(event: Event) -> list[str]:
+def _details(event: events.Event) -> list[str]:
     """Lines that are printed only on request."""
     match event:
-        case ToolStarted(summary=summary):
+        case events.ToolStarted(summary=summary):
             return [summary]
-        case ToolFinished(ok=False, summary=summary, text=text):
+        case events.ToolFinished(ok=False, summary=summary, text=text):
             return [f"failed: {summary}: {text.partition(chr(10))[0][:200]}"]
-        case ModelRetried(attempt=attempt, attempts=attempts, delay=delay, reason=reason):
+        case events.ModelRetried(attempt=attempt, attempts=attempts, delay=delay, reason=reason):
             return [f"retrying ({attempt}/{attempts}) in {delay:g} s: {reason}"]
         case _:
             return []

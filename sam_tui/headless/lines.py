@@ -4,35 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal, assert_never
 
-from sam_tui.core.events import (
-    Answered,
-    DecisionMade,
-    Event,
-    HistoryShortened,
-    HookFinished,
-    HookStarted,
-    InquiryClosed,
-    InquiryOpened,
-    ModelRetried,
-    Noticed,
-    ReasoningStreamed,
-    Reminded,
-    RequestSent,
-    Steered,
-    SubagentStarted,
-    TerminalClosed,
-    TerminalOpened,
-    TerminalPassed,
-    TextStreamed,
-    TodosChanged,
-    ToolFinished,
-    ToolProgressed,
-    ToolStarted,
-    TurnFinished,
-    TurnStarted,
-    WorkflowMoved,
-    conversation_of,
-)
+from sam_tui.core import events
 from sam_tui.core.ids import ConversationId, InquiryId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.messages import ToolCall
@@ -66,18 +38,18 @@ class Partials:
 
     def piece(self, block: Block, text: str) -> list[dict[str, object]]:
         """A piece of text or thinking arrived."""
-        events: list[dict[str, object]] = []
+        pieces: list[dict[str, object]] = []
         if self._block != block:
-            events += self._end_block()
+            pieces += self._end_block()
             self._block = block
             start = {"type": block, block: ""}
-            events.append({
+            pieces.append({
                 "type": "content_block_start",
                 "index": self._index,
                 "content_block": start,
             })
         delta = {"type": _DELTA[block], block: text}
-        return [*events, {"type": "content_block_delta", "index": self._index, "delta": delta}]
+        return [*pieces, {"type": "content_block_delta", "index": self._index, "delta": delta}]
 
     def _call(self, call: ToolCall) -> list[dict[str, object]]:
         """A call with all its arguments, once they are complete."""
@@ -130,7 +102,7 @@ class Lines:
         self._partials: dict[ConversationId, Partials] = {}
         self._questions: dict[InquiryId, str] = {}
 
-    def of(self, event: Event) -> list[Line]:
+    def of(self, event: events.Event) -> list[Line]:
         """The lines that an event comes to; often none. A subagent's name the call that sent it."""
         if not self._ledger.concerns(event):
             return []
@@ -140,40 +112,51 @@ class Lines:
                 line["parent_tool_use_id"] = subagent.call
         return lines
 
-    def _of(self, event: Event) -> list[Line]:
+    def _of(self, event: events.Event) -> list[Line]:
         match event:
-            case RequestSent() | TextStreamed() | ReasoningStreamed() | ToolProgressed():
+            case (
+                events.RequestSent()
+                | events.TextStreamed()
+                | events.ReasoningStreamed()
+                | events.ToolProgressed()
+            ):
                 return self._pieces(event)
-            case Answered():
+            case events.Answered():
                 return self._answered(event)
-            case ToolFinished():
+            case events.ToolFinished():
                 return [self._result_of_tool(event)]
-            case ModelRetried():
+            case events.ModelRetried():
                 return [self._retry(event)]
-            case DecisionMade():
+            case events.DecisionMade():
                 return [self._decision(event)]
-            case TodosChanged() | Reminded() | HistoryShortened() | WorkflowMoved() | Noticed():
+            case (
+                events.TodosChanged()
+                | events.Reminded()
+                | events.HistoryShortened()
+                | events.WorkflowMoved()
+                | events.Noticed()
+            ):
                 return [self._ours(event)]
-            case HookStarted() | HookFinished():
+            case events.HookStarted() | events.HookFinished():
                 return [self._hook(event)] if self._hooks else []
-            case InquiryOpened() | InquiryClosed():
+            case events.InquiryOpened() | events.InquiryClosed():
                 return self._question(event)
-            case SubagentStarted(call=call, child=child, task=task):
+            case events.SubagentStarted(call=call, child=child, task=task):
                 return [self.system("subagent", tool_use_id=call, conversation=child, task=task)]
-            case TurnStarted() | Steered():
+            case events.TurnStarted() | events.Steered():
                 return self._replayed(event)
             case (
-                ToolStarted()
-                | TerminalOpened()
-                | TerminalPassed()
-                | TerminalClosed()
-                | TurnFinished()
+                events.ToolStarted()
+                | events.TerminalOpened()
+                | events.TerminalPassed()
+                | events.TerminalClosed()
+                | events.TurnFinished()
             ):
                 return []
             case _:
                 assert_never(event)
 
-    def _replayed(self, event: TurnStarted | Steered) -> list[Line]:
+    def _replayed(self, event: events.TurnStarted | events.Steered) -> list[Line]:
         """A message that was taken; a subagent's task is none."""
         if not self._replay or event.conversation != self._session:
             return []
@@ -185,25 +168,30 @@ class Lines:
         return {"type": "system", "subtype": subtype, "session_id": self._session, **fields}
 
     def _ours(
-        self, event: TodosChanged | Reminded | HistoryShortened | WorkflowMoved | Noticed
+        self,
+        event: events.TodosChanged
+        | events.Reminded
+        | events.HistoryShortened
+        | events.WorkflowMoved
+        | events.Noticed,
     ) -> Line:
         match event:
-            case TodosChanged(items=items):
+            case events.TodosChanged(items=items):
                 return self.system("todo", items=[asdict(item) for item in items])
-            case Reminded(name=name, text=text, digest=digest):
+            case events.Reminded(name=name, text=text, digest=digest):
                 tokens = -(-len(text) // _CHARACTERS_PER_TOKEN)
                 return self.system("reminder", kind=name, tokens=tokens, hash=digest)
-            case HistoryShortened(before=before, after=after, dropped=dropped):
+            case events.HistoryShortened(before=before, after=after, dropped=dropped):
                 return self.system("compaction", before=before, after=after, dropped=dropped)
-            case WorkflowMoved(execution=execution, change=change, step=step, seq=seq):
+            case events.WorkflowMoved(execution=execution, change=change, step=step, seq=seq):
                 fields = {"execution_id": execution, "change": change, "step": step, "seq": seq}
                 return self.system("workflow", **fields)
-            case Noticed(level=level, text=text):
+            case events.Noticed(level=level, text=text):
                 return self.system("notice", level=level, text=text)
 
-    def _hook(self, event: HookStarted | HookFinished) -> Line:
+    def _hook(self, event: events.HookStarted | events.HookFinished) -> Line:
         fields = {"hook_event": event.event, "hook_name": event.command, "hook_id": event.run}
-        if isinstance(event, HookStarted):
+        if isinstance(event, events.HookStarted):
             return self.system("hook_started", tool_use_id=event.call, **fields)
         return self.system(
             "hook_response",
@@ -215,30 +203,34 @@ class Lines:
         )
 
     def _pieces(
-        self, event: RequestSent | TextStreamed | ReasoningStreamed | ToolProgressed
+        self,
+        event: events.RequestSent
+        | events.TextStreamed
+        | events.ReasoningStreamed
+        | events.ToolProgressed,
     ) -> list[Line]:
         if not self._partial:
             return []
         partials = self._partials_of(event)
         match event:
-            case RequestSent():
+            case events.RequestSent():
                 return self._stream_events(partials.begin())
-            case TextStreamed(text=""):
+            case events.TextStreamed(text=""):
                 return []
-            case TextStreamed(text=text):
+            case events.TextStreamed(text=text):
                 return self._stream_events(partials.piece("text", text))
-            case ReasoningStreamed(text=text):
+            case events.ReasoningStreamed(text=text):
                 return self._stream_events(partials.piece("thinking", text))
-            case ToolProgressed(call=call, text=text):
+            case events.ToolProgressed(call=call, text=text):
                 return [self.system("tool_progress", tool_use_id=call, text=text)]
 
-    def _partials_of(self, event: Event) -> Partials:
+    def _partials_of(self, event: events.Event) -> Partials:
         """The message being streamed in the event's conversation: those of several interleave."""
-        whose = conversation_of(event)
+        whose = events.conversation_of(event)
         assert whose is not None
         return self._partials.setdefault(whose, Partials(self._model))
 
-    def _stream_events(self, events: list[dict[str, object]]) -> list[Line]:
+    def _stream_events(self, pieces: list[dict[str, object]]) -> list[Line]:
         return [
             {
                 "type": "stream_event",
@@ -246,10 +238,10 @@ class Lines:
                 "parent_tool_use_id": None,
                 "session_id": self._session,
             }
-            for event in events
+            for event in pieces
         ]
 
-    def _answered(self, event: Answered) -> list[Line]:
+    def _answered(self, event: events.Answered) -> list[Line]:
         message, content = event.message, list[dict[str, object]]()
         if message.reasoning:
             content.append({"type": "thinking", "thinking": message.reasoning})
@@ -274,7 +266,7 @@ class Lines:
         }
         return [*ended, line]
 
-    def _result_of_tool(self, event: ToolFinished) -> Line:
+    def _result_of_tool(self, event: events.ToolFinished) -> Line:
         block: dict[str, object] = {
             "type": "tool_result",
             "tool_use_id": event.call,
@@ -297,7 +289,7 @@ class Lines:
             "session_id": self._session,
         }
 
-    def _retry(self, event: ModelRetried) -> Line:
+    def _retry(self, event: events.ModelRetried) -> Line:
         return self.system(
             "api_retry",
             attempt=event.attempt,
@@ -307,7 +299,7 @@ class Lines:
             error=event.reason,
         )
 
-    def _decision(self, event: DecisionMade) -> Line:
+    def _decision(self, event: events.DecisionMade) -> Line:
         decision = event.decision
         return self.system(
             "permission_decision",
@@ -321,9 +313,9 @@ class Lines:
             comment=decision.comment,
         )
 
-    def _question(self, event: InquiryOpened | InquiryClosed) -> list[Line]:
+    def _question(self, event: events.InquiryOpened | events.InquiryClosed) -> list[Line]:
         """A question's end. An approval's shows as the decision."""
-        if isinstance(event, InquiryOpened):
+        if isinstance(event, events.InquiryOpened):
             if isinstance(event.inquiry.request, Question):
                 self._questions[event.inquiry.id] = event.inquiry.request.prompt
             return []

@@ -4,19 +4,8 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
+from sam_tui.core import events
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text, Todos
-from sam_tui.core.events import (
-    Answered,
-    DecisionMade,
-    Event,
-    InquiryOpened,
-    ModelRetried,
-    Noticed,
-    ToolFinished,
-    TurnFinished,
-    TurnStarted,
-    conversation_of,
-)
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from sam_tui.core.runtime import Runtime
@@ -35,39 +24,41 @@ async def tell_turn(runtime: Runtime, prompt: str, out: TextIO) -> int:
         ended = False
         while not ended:
             for event in await subscription.batch():
-                foreign = conversation_of(event) not in (None, session.conversation)
-                if foreign and not isinstance(event, InquiryOpened | DecisionMade):
+                foreign = events.conversation_of(event) not in (None, session.conversation)
+                if foreign and not isinstance(event, events.InquiryOpened | events.DecisionMade):
                     continue  # a subagent's: its summary is printed when its call ends
-                ended = ended or isinstance(event, TurnFinished)
+                ended = ended or isinstance(event, events.TurnFinished)
                 for line in event_lines(event):
                     output.text(line)
     return turn.result().exit_code
 
 
-def event_lines(event: Event) -> Iterator[str]:
+def event_lines(event: events.Event) -> Iterator[str]:
     """The lines of one event; most have none."""
     match event:
-        case TurnStarted(text=text):
+        case events.TurnStarted(text=text):
             yield f"> {text}"
             yield ""
-        case Answered(message=message) if message.text.strip():
+        case events.Answered(message=message) if message.text.strip():
             yield message.text.strip()
             yield ""
-        case InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, ApprovalRequest):
+        case events.InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, ApprovalRequest):
             yield f"? {inquiry.request.operation} asks for {', '.join(inquiry.request.targets)}"
             yield from (f"  letters: {words}" for words in inquiry.request.letters)
             yield f"  {inquiry.request.why}"
-        case DecisionMade(decision=decision) if decision.by == "user":
+        case events.DecisionMade(decision=decision) if decision.by == "user":
             yield f"  {'allowed' if decision.allowed else 'denied'}: {decision.scope}"
-        case ToolFinished(ok=ok, summary=summary, seconds=seconds, display=display, text=text):
+        case events.ToolFinished(
+            ok=ok, summary=summary, seconds=seconds, display=display, text=text
+        ):
             yield f"{'✓' if ok else '✗'} {summary} ({seconds:.1f} s)"
             yield from (f"  {line}" for line in _shown(display, text if not ok else ""))
             yield ""
-        case ModelRetried(delay=delay, reason=reason):
+        case events.ModelRetried(delay=delay, reason=reason):
             yield f"! retrying in {delay:g} s: {reason}"
-        case Noticed(level=level, text=text):
+        case events.Noticed(level=level, text=text):
             yield f"! {level}: {text}"
-        case TurnFinished(error=error, error_title=title) if error:
+        case events.TurnFinished(error=error, error_title=title) if error:
             yield f"! {title}: {error}"
         case _:
             return

@@ -5,35 +5,8 @@ import time
 from collections.abc import Sequence
 from typing import assert_never
 
+from sam_tui.core import events
 from sam_tui.core.bus import Subscription
-from sam_tui.core.events import (
-    Answered,
-    DecisionMade,
-    Event,
-    HistoryShortened,
-    HookFinished,
-    HookStarted,
-    InquiryClosed,
-    InquiryOpened,
-    ModelRetried,
-    Noticed,
-    ReasoningStreamed,
-    Reminded,
-    RequestSent,
-    Steered,
-    SubagentStarted,
-    TerminalClosed,
-    TerminalOpened,
-    TerminalPassed,
-    TextStreamed,
-    TodosChanged,
-    ToolFinished,
-    ToolProgressed,
-    ToolStarted,
-    TurnFinished,
-    TurnStarted,
-    WorkflowMoved,
-)
 from sam_tui.core.ids import CallId
 from sam_tui.core.verdict import decision_words
 from sam_tui.ui.controllers.context import Context
@@ -51,28 +24,28 @@ from sam_tui.ui.widgets.todo_panel import done_of
 _INTERVAL = 1 / 30
 
 _TurnEvent = (
-    TurnStarted
-    | Steered
-    | RequestSent
-    | TextStreamed
-    | ReasoningStreamed
-    | Answered
-    | ModelRetried
-    | TurnFinished
+    events.TurnStarted
+    | events.Steered
+    | events.RequestSent
+    | events.TextStreamed
+    | events.ReasoningStreamed
+    | events.Answered
+    | events.ModelRetried
+    | events.TurnFinished
 )
-_Piece = TextStreamed | ReasoningStreamed | ToolProgressed
-_ToolEvent = ToolStarted | ToolProgressed | ToolFinished | DecisionMade
-_TerminalEvent = TerminalOpened | TerminalPassed | TerminalClosed
+_Piece = events.TextStreamed | events.ReasoningStreamed | events.ToolProgressed
+_ToolEvent = events.ToolStarted | events.ToolProgressed | events.ToolFinished | events.DecisionMade
+_TerminalEvent = events.TerminalOpened | events.TerminalPassed | events.TerminalClosed
 _ConversationEvent = (
     _TurnEvent
     | _ToolEvent
     | _TerminalEvent
-    | HookStarted
-    | HookFinished
-    | TodosChanged
-    | Reminded
-    | HistoryShortened
-    | SubagentStarted
+    | events.HookStarted
+    | events.HookFinished
+    | events.TodosChanged
+    | events.Reminded
+    | events.HistoryShortened
+    | events.SubagentStarted
 )
 
 
@@ -108,16 +81,16 @@ class Bridge:
         finally:
             subscription.close()
 
-    def _take(self, events: Sequence[Event]) -> None:
+    def _take(self, batch: Sequence[events.Event]) -> None:
         """Apply a batch of events. Pieces of text alone do not change status bar, tabs and title."""
         phase = self._current.tab.activity.phase
         with self._context.app.batch_update():
-            for event in events:
+            for event in batch:
                 self.apply(event)
                 if self._announcer is not None:
                     self._announcer.announce(event)
             if phase == self._current.tab.activity.phase and all(
-                isinstance(event, _Piece) for event in events
+                isinstance(event, _Piece) for event in batch
             ):
                 return
             self._screen.status.show()
@@ -125,14 +98,14 @@ class Bridge:
         root = self._context.runtime.workspace.root
         self._attention.title.of_state(self._current.foremost, root)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: events.Event) -> None:
         """Apply one event. Of a conversation without a tab, only questions and notices count."""
         match event:
-            case InquiryOpened() | InquiryClosed():
+            case events.InquiryOpened() | events.InquiryClosed():
                 self._apply_inquiry(event)
-            case WorkflowMoved():
+            case events.WorkflowMoved():
                 self._workflows.moved()
-            case Noticed():
+            case events.Noticed():
                 key = event.conversation
                 tab = self._current.tab_of(key) if key is not None else None
                 (tab or self._current.tab).transcript.add_notice(event.level, event.text)
@@ -144,34 +117,39 @@ class Bridge:
         """An event of a conversation of this window."""
         tab.activity.news = time.monotonic()
         match event:
-            case ToolStarted() | ToolProgressed() | ToolFinished() | DecisionMade():
+            case (
+                events.ToolStarted()
+                | events.ToolProgressed()
+                | events.ToolFinished()
+                | events.DecisionMade()
+            ):
                 self._apply_tool(tab, event)
-            case HookStarted() | HookFinished():
+            case events.HookStarted() | events.HookFinished():
                 _apply_hook(tab, event)
-            case TodosChanged():
+            case events.TodosChanged():
                 self._show_todos(tab, event)
-            case Reminded():
+            case events.Reminded():
                 tab.transcript.add_reminder(event.name, event.text, event.images)
                 if event.name == "repeated_calls":
                     words = "The agent repeats a call that changes nothing. Esc ends the turn."
                     self._context.notify(words, warning=True)
-            case HistoryShortened():
+            case events.HistoryShortened():
                 words = f"{event.dropped} old messages went to the archive"
                 sizes = f"{event.before:,} to {event.after:,} tokens"
                 tab.transcript.add_notice("info", f"{words} ({sizes})")
-            case TerminalOpened() | TerminalPassed() | TerminalClosed():
+            case events.TerminalOpened() | events.TerminalPassed() | events.TerminalClosed():
                 self._apply_terminal(tab, event)
-            case _ if not isinstance(event, SubagentStarted):
+            case _ if not isinstance(event, events.SubagentStarted):
                 self._apply_turn(tab, event)
             case _:
                 return  # its call is on show already, and /agents opens what it does
 
-    def _show_todos(self, tab: ConversationTab, event: TodosChanged) -> None:
+    def _show_todos(self, tab: ConversationTab, event: events.TodosChanged) -> None:
         tab.figures.todos = done_of(event.items)
         if tab is self._current.tab:
             self._screen.todos.show(event.items)
 
-    def _count(self, tab: ConversationTab, event: Answered) -> None:
+    def _count(self, tab: ConversationTab, event: events.Answered) -> None:
         """Show a request's usage in the status bar, and a notice if it missed the cache."""
         figures = tab.figures
         figures.usage = figures.usage.plus(event.usage)
@@ -183,36 +161,36 @@ class Bridge:
     def _apply_turn(self, tab: ConversationTab, event: _TurnEvent) -> None:
         transcript, activity = tab.transcript, tab.activity
         match event:
-            case TurnStarted():
+            case events.TurnStarted():
                 tab.begin(event.text)
                 activity.begin(time.monotonic())
                 transcript.add_user(event.text)
-            case Steered():
+            case events.Steered():
                 transcript.end_answer()
                 transcript.add_user(event.text)
-            case RequestSent():
+            case events.RequestSent():
                 self._tabs.turns_of(tab).stored()
                 activity.turn_to("thinking")
                 transcript.begin_step()
-            case TextStreamed():
+            case events.TextStreamed():
                 activity.turn_to("streaming")
                 transcript.stream_text(event.text)
-            case ReasoningStreamed():
+            case events.ReasoningStreamed():
                 activity.turn_to("thinking")
                 transcript.stream_reasoning(event.text)
-            case Answered():
+            case events.Answered():
                 activity.turn_to("thinking")
                 transcript.end_answer()
                 self._count(tab, event)
-            case ModelRetried():
+            case events.ModelRetried():
                 activity.retry(time.monotonic() + event.delay, event.reason)
                 transcript.void_step()
-            case TurnFinished():
+            case events.TurnFinished():
                 self._finish(tab, event)
             case _:
                 assert_never(event)
 
-    def _finish(self, tab: ConversationTab, event: TurnFinished) -> None:
+    def _finish(self, tab: ConversationTab, event: events.TurnFinished) -> None:
         tab.activity.end()
         if tab is not self._current.tab:
             tab.ended = event.reason
@@ -234,20 +212,20 @@ class Bridge:
     def _apply_tool(self, tab: ConversationTab, event: _ToolEvent) -> None:
         transcript, running = tab.transcript, tab.activity.running
         match event:
-            case ToolStarted():
+            case events.ToolStarted():
                 running[event.call] = one_line(event.summary or event.operation, 80)
                 if tab is self._current.tab:
                     self._commands.started(event)
                 transcript.start_tool(event.call, event.operation, event.summary, event.arguments)
-            case ToolProgressed():
+            case events.ToolProgressed():
                 if tab is self._current.tab:
                     self._commands.progressed(event)
                 transcript.tool_output(event.call, event.text)
-            case ToolFinished():
+            case events.ToolFinished():
                 running.pop(event.call, None)
                 self._commands.finished(event)
                 transcript.finish_tool(event)
-            case DecisionMade():
+            case events.DecisionMade():
                 words = decision_words(event.decision)
                 if words:
                     mark = {"allow": True, "amended": None}.get(event.decision.outcome, False)
@@ -255,15 +233,15 @@ class Bridge:
             case _:
                 assert_never(event)
 
-    def _apply_inquiry(self, event: InquiryOpened | InquiryClosed) -> None:
+    def _apply_inquiry(self, event: events.InquiryOpened | events.InquiryClosed) -> None:
         """Mark the conversation that asks as waiting; a conversation without a tab counts to the tab on
         show."""
         match event:
-            case InquiryOpened():
+            case events.InquiryOpened():
                 asking = self._current.tab_of(event.inquiry.conversation) or self._current.tab
                 asking.activity.waiting.add(event.inquiry.id)
                 self._inquiries.opened(event.inquiry)
-            case InquiryClosed():
+            case events.InquiryClosed():
                 for tab in self._current.tabs:
                     tab.activity.waiting.discard(event.inquiry)
                 self._inquiries.closed(event.inquiry)
@@ -279,10 +257,10 @@ class Bridge:
             self._screen.terminals.show_agent(session)
 
 
-def _apply_hook(tab: ConversationTab, event: HookStarted | HookFinished) -> None:
+def _apply_hook(tab: ConversationTab, event: events.HookStarted | events.HookFinished) -> None:
     """Show a running hook as what the agent waits for. Its outcome is in the decision."""
     running, run = tab.activity.running, CallId(event.run)
-    if isinstance(event, HookStarted):
+    if isinstance(event, events.HookStarted):
         running[run] = one_line(f"hook: {event.command}", 80)
     else:
         running.pop(run, None)

@@ -1,7 +1,7 @@
 """The objects that every controller uses, and how controllers inform and ask the person."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +15,7 @@ from sam_tui.ui.screens.dialogs import Choice, Picker, Preview
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
+    from sam_tui.ui.transcript.ledger import Block
 
 T = TypeVar("T")
 Option = tuple[Choice, Callable[[], object]]
@@ -22,7 +23,7 @@ Option = tuple[Choice, Callable[[], object]]
 _CLOSE_WITHIN = 10.0
 _SHORT = 48
 """Characters up to which a notice covers nothing: it stands in the status bar, where that has room."""
-NOTHING_MARKED = "Select a block with Tab first."
+_NOTHING_MARKED = "Select a block with Tab first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,26 @@ class Context:
             action()
         except SamError as error:
             self.screen.transcript.add_error(error)
+
+    def work(
+        self, work: Callable[[], Coroutine[None, None, None]], name: str, *, exclusive: bool = False
+    ) -> None:
+        """Run something in the background; an error is reported in the transcript."""
+
+        async def attempt() -> None:
+            try:
+                await work()
+            except SamError as error:
+                self.screen.transcript.add_error(error)
+
+        self.app.run_worker(attempt, name=name, group=name, exclusive=exclusive)
+
+    def marked_block(self) -> "Block | None":
+        """The last of the blocks that are selected; None, and a hint how to select, without one."""
+        blocks, _ = self.screen.transcript.marked()
+        if not blocks:
+            self.notify_briefly(_NOTHING_MARKED)
+        return blocks[-1] if blocks else None
 
     def pick(
         self, title: str, options: Sequence[Option], *, empty: str = "", hint: str = ""

@@ -1,7 +1,7 @@
 """Returns to the state before a message, of the conversation, the files, or both; and forward again."""
 
 import time
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -152,7 +152,7 @@ class Rewind:
                 words = f"Not restored, because something else changed them too: {some}"
                 self._context.notice(words, "warning")
 
-        self._work(restore)
+        self._context.work(restore, "rewind")
 
     def _redo(self, forth: _Return) -> None:
         async def redo() -> None:
@@ -167,16 +167,7 @@ class Rewind:
             if words:  # behind the conversation, which begins with an empty screen
                 self._context.notice(words)
 
-        self._work(redo)
-
-    def _work(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        async def attempt() -> None:
-            try:
-                await work()
-            except SamError as error:
-                self._context.screen.transcript.add_error(error)
-
-        self._context.app.run_worker(attempt, name="rewind", group="rewind")
+        self._context.work(redo, "rewind")
 
 
 _FOREIGN = " · something else changed it, too"

@@ -15,25 +15,14 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.ui.transcript.blocks import (
-    AnswerContent,
-    Card,
-    Content,
-    Decided,
-    Notice,
-    Picture,
-    Reasoning,
-    ReminderContent,
-    User,
-    gap_between,
-)
+from sam_tui.ui.transcript import blocks
 from sam_tui.ui.transcript.render.safe_text import clean, one_line
 from sam_tui.ui.transcript.splitter import LONGEST
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.storage import CallDisplay, StoredNotice
 
-Stored = tuple[Content, int, int]
+Stored = tuple[blocks.Content, int, int]
 """Content, its gap, and how many orders its parts may need beyond the first."""
 
 
@@ -47,21 +36,21 @@ def stored_blocks(
     A message of the person comes before the reminders that were stored with it, in the order in which
     the live transcript showed them.
     """
-    above: Content | None = None
-    reminders: list[ReminderContent | Picture] = []
+    above: blocks.Content | None = None
+    reminders: list[blocks.ReminderContent | blocks.Picture] = []
     for content in _contents(messages, displays, notices):
-        if isinstance(content, ReminderContent | Picture):
+        if isinstance(content, blocks.ReminderContent | blocks.Picture):
             _add(reminders, content)
             continue
-        if not isinstance(content, User):
+        if not isinstance(content, blocks.User):
             for reminder in reminders:
-                yield reminder, gap_between(above, reminder), 0
+                yield reminder, blocks.gap_between(above, reminder), 0
                 above = reminder
             reminders.clear()
-        yield content, gap_between(above, content), _span(content)
+        yield content, blocks.gap_between(above, content), _span(content)
         above = content
     for reminder in reminders:
-        yield reminder, gap_between(above, reminder), 0
+        yield reminder, blocks.gap_between(above, reminder), 0
         above = reminder
 
 
@@ -69,7 +58,7 @@ def _contents(
     messages: Sequence[Message],
     displays: Mapping[CallId, "CallDisplay"],
     notices: "Sequence[StoredNotice]",
-) -> Iterator[Content]:
+) -> Iterator[blocks.Content]:
     """The contents in the order of the store, each notice behind the messages above it."""
     results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
     waiting = deque(notices)
@@ -80,14 +69,17 @@ def _contents(
     yield from map(_notice, waiting)
 
 
-def _notice(notice: "StoredNotice") -> Notice:
-    return Notice(notice.level, notice.text)
+def _notice(notice: "StoredNotice") -> blocks.Notice:
+    return blocks.Notice(notice.level, notice.text)
 
 
-def _add(reminders: list[ReminderContent | Picture], content: ReminderContent | Picture) -> None:
+def _add(
+    reminders: list[blocks.ReminderContent | blocks.Picture],
+    content: blocks.ReminderContent | blocks.Picture,
+) -> None:
     """Append content; adjacent reminders become one block."""
     last = reminders[-1] if reminders else None
-    if isinstance(last, ReminderContent) and isinstance(content, ReminderContent):
+    if isinstance(last, blocks.ReminderContent) and isinstance(content, blocks.ReminderContent):
         reminders[-1] = last.joined(content)
     else:
         reminders.append(content)
@@ -95,18 +87,18 @@ def _add(reminders: list[ReminderContent | Picture], content: ReminderContent | 
 
 def _blocks(
     message: Message, results: dict[CallId, ToolMessage], displays: Mapping[CallId, "CallDisplay"]
-) -> Iterator[Content]:
+) -> Iterator[blocks.Content]:
     match message:
         case UserMessage(text=text):
-            yield User(text)
+            yield blocks.User(text)
         case ReminderMessage(name=name, text=text):
-            yield ReminderContent(name, text)
-            yield from map(Picture, message.images)
+            yield blocks.ReminderContent(name, text)
+            yield from map(blocks.Picture, message.images)
         case AssistantMessage():
             if message.reasoning.strip():
-                yield Reasoning(message.reasoning, finished=True)
+                yield blocks.Reasoning(message.reasoning, finished=True)
             if message.text.strip():
-                yield AnswerContent(clean(message.text))
+                yield blocks.AnswerContent(clean(message.text))
             for call in message.calls:
                 yield from _call_blocks(call, results.get(call.id), displays.get(call.id))
         case ToolMessage():
@@ -115,15 +107,15 @@ def _blocks(
 
 def _call_blocks(
     call: ToolCall, result: ToolMessage | None, extra: "CallDisplay | None"
-) -> Iterator[Content]:
+) -> Iterator[blocks.Content]:
     """The blocks of a call: the decision about it, and its result."""
     if extra is not None and extra.decision:
-        yield Decided(extra.decision, extra.allowed)
+        yield blocks.Decided(extra.decision, extra.allowed)
     if result is None:
-        yield Card(call.id, call.name, _raw(call), call.arguments, state="unanswered")
+        yield blocks.Card(call.id, call.name, _raw(call), call.arguments, state="unanswered")
         return
     displays = extra.displays if extra is not None else ()
-    yield Card(
+    yield blocks.Card(
         call.id,
         result.operation or call.name,
         result.summary or _raw(call),
@@ -143,8 +135,8 @@ def _text_of(result: ToolMessage) -> tuple[Text, ...]:
     return (Text(result.text),) if result.text.strip() else ()
 
 
-def _span(content: Content) -> int:
+def _span(content: blocks.Content) -> int:
     """The largest number of parts that an answer can have: one per line, or per piece of a long line."""
-    if not isinstance(content, AnswerContent):
+    if not isinstance(content, blocks.AnswerContent):
         return 0
     return content.source.count("\n") + len(content.source) // LONGEST + 3

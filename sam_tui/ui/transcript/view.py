@@ -11,20 +11,7 @@ from textual.notifications import SeverityLevel
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import CallId
 from sam_tui.ui.timers import after
-from sam_tui.ui.transcript.blocks import (
-    Block,
-    Card,
-    Content,
-    Decided,
-    Notice,
-    Picture,
-    Piece,
-    Reasoning,
-    ReminderContent,
-    User,
-    gap_between,
-    plain,
-)
+from sam_tui.ui.transcript import blocks
 from sam_tui.ui.transcript.cursor import CursorPane
 
 if TYPE_CHECKING:
@@ -79,7 +66,7 @@ class Transcript(CursorPane):
         """Show what the person typed, at the end."""
         self.end_answer()
         self.following = True
-        self._append(User(text))
+        self._append(blocks.User(text))
 
     def begin_step(self) -> None:
         """A request was sent: its streamed text may still be dropped."""
@@ -119,7 +106,7 @@ class Transcript(CursorPane):
             return
         if self._thought is None:
             self._end_text()
-            block = self._append(Reasoning("", finished=False))
+            block = self._append(blocks.Reasoning("", finished=False))
             self._step.add(block.group)
             self._thought = (block.order, [])
         self._thought[1].append(text)
@@ -134,12 +121,12 @@ class Transcript(CursorPane):
     def start_tool(self, call: CallId, operation: str, summary: str, arguments: str) -> None:
         """Add a card for a call that runs."""
         self.end_answer()
-        card = Card(call, operation, summary, arguments)
+        card = blocks.Card(call, operation, summary, arguments)
         self._calls[call] = self._append(card).order
 
     def add_command(self, call: CallId, summary: str) -> None:
         """Add a card for the person's own command, below the streaming answer."""
-        self._calls[call] = self._append(Card(call, "shell", summary, "")).order
+        self._calls[call] = self._append(blocks.Card(call, "shell", summary, "")).order
 
     def tool_output(self, call: CallId, text: str) -> None:
         """Add output of a running call; the next frame draws it."""
@@ -157,7 +144,11 @@ class Transcript(CursorPane):
         if index is None:
             self.end_answer()
         content = None if index is None else self.ledger[index].content
-        card = content if isinstance(content, Card) else Card(event.call, event.operation, "", "")
+        card = (
+            content
+            if isinstance(content, blocks.Card)
+            else blocks.Card(event.call, event.operation, "", "")
+        )
         card = replace(
             card,
             summary=event.summary or card.summary,
@@ -182,7 +173,7 @@ class Transcript(CursorPane):
 
         While the side column covers the transcript, the message also appears as a notification.
         """
-        self._append(Notice(level, text))
+        self._append(blocks.Notice(level, text))
         if self.is_attached and not (self.display or self.has_class("-said")):
             self.notify(text, severity=_SEVERITIES.get(level, "information"), markup=False)
 
@@ -195,18 +186,18 @@ class Transcript(CursorPane):
 
         ``images`` were shown with it.
         """
-        reminder, last = ReminderContent(name, text), len(self.ledger) - 1
+        reminder, last = blocks.ReminderContent(name, text), len(self.ledger) - 1
         above = self.ledger[last] if last >= 0 else None
-        if above is not None and isinstance(above.content, ReminderContent):
+        if above is not None and isinstance(above.content, blocks.ReminderContent):
             self.update_block(last, replace(above, content=above.content.joined(reminder)))
         else:
             self._append(reminder)
         for image in images:
-            self._append(Picture(image))
+            self._append(blocks.Picture(image))
 
     def add_decision(self, text: str, allowed: bool | None) -> None:
         """A decision of the guard, such as ``allowed once by you: /etc/x``."""
-        self._append(Decided(text, allowed))
+        self._append(blocks.Decided(text, allowed))
 
     def load(
         self,
@@ -221,7 +212,7 @@ class Transcript(CursorPane):
         for content, gap, span in stored_blocks(messages, displays, notices):
             group, order = self._new_group(), self._new_order()
             self._order += span
-            block = Block(order, group, content, gap)
+            block = blocks.Block(order, group, content, gap)
             self.ledger.insert(len(self.ledger), block, self.estimate_height(block))
         self.settle()
 
@@ -234,12 +225,12 @@ class Transcript(CursorPane):
         self.forget_blocks()
         self.settle()
 
-    def source_of(self, block: Block) -> str:
+    def source_of(self, block: blocks.Block) -> str:
         """The source of the block's group: of an answer, what the model wrote."""
         answer = self._answer
         if answer is not None and answer.group == block.group:
             return "".join(answer.source)
-        return self._sources.get(block.group) or plain(block.content)
+        return self._sources.get(block.group) or blocks.plain(block.content)
 
     @property
     def first_open(self) -> int:
@@ -260,10 +251,12 @@ class Transcript(CursorPane):
         self._order += 1
         return self._order
 
-    def _append(self, content: Content) -> Block:
+    def _append(self, content: blocks.Content) -> blocks.Block:
         count = len(self.ledger)
         above = self.ledger[count - 1].content if count else None
-        block = Block(self._new_order(), self._new_group(), content, gap_between(above, content))
+        block = blocks.Block(
+            self._new_order(), self._new_group(), content, blocks.gap_between(above, content)
+        )
         self.insert_block(count, block)
         self.settle()
         return block
@@ -304,7 +297,7 @@ class Transcript(CursorPane):
         return True
 
     def _show_answer(
-        self, answer: "LiveAnswer", pieces: Sequence[Piece], opened: Piece | None
+        self, answer: "LiveAnswer", pieces: Sequence[blocks.Piece], opened: blocks.Piece | None
     ) -> None:
         """Put finished pieces where the open block stands, and the open one behind them."""
         index = self.ledger.from_order(answer.order)
@@ -313,7 +306,7 @@ class Transcript(CursorPane):
         before = self.rows_of(index) if present and self.ledger.measured(index) else []
         for piece in [*pieces, *([opened] if opened else [])]:
             chosen = self.ledger[index].expanded if present else None
-            block = Block(answer.order, answer.group, piece.content, piece.gap, chosen)
+            block = blocks.Block(answer.order, answer.group, piece.content, piece.gap, chosen)
             if present:
                 self.ledger.update(index, block)
                 present = False
@@ -344,7 +337,7 @@ class Transcript(CursorPane):
             same += 1
         return same
 
-    def draw_block(self, block: Block, width: int) -> "list[Row]":
+    def draw_block(self, block: blocks.Block, width: int) -> "list[Row]":
         """Code of the open answer grows row by row; all else is drawn whole."""
         answer = self._answer
         if answer is not None and block.group == answer.group:
@@ -372,7 +365,7 @@ class Transcript(CursorPane):
         order, parts = self._thought
         index = self.ledger.find(order)
         if index is not None:
-            content = Reasoning("".join(parts), finished)
+            content = blocks.Reasoning("".join(parts), finished)
             self.update_block(index, replace(self.ledger[index], content=content))
 
     def _show_output(self, call: CallId) -> None:
@@ -380,7 +373,7 @@ class Transcript(CursorPane):
         if index is None:
             return
         block = self.ledger[index]
-        if isinstance(block.content, Card):
+        if isinstance(block.content, blocks.Card):
             card = replace(block.content, output=self._outputs[call])
             self.update_block(index, replace(block, content=card))
 

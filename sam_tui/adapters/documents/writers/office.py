@@ -44,6 +44,10 @@ def write_docx(blocks: Sequence[Block], title: str, styling: Styling) -> Documen
     for block in blocks:
         _add_to_docx(document, block)
     _describe(document.core_properties, title)
+    return _saved(document)
+
+
+def _saved(document: Any) -> DocumentFile:
     buffer = BytesIO()
     document.save(buffer)
     return DocumentFile(buffer.getvalue())
@@ -130,9 +134,7 @@ def write_pptx(blocks: Sequence[Block], title: str, styling: Styling) -> Documen
     for slide in _slides(blocks, title):
         _add_slide(deck, slide)
     _describe(deck.core_properties, title)
-    buffer = BytesIO()
-    deck.save(buffer)
-    return DocumentFile(buffer.getvalue())
+    return _saved(deck)
 
 
 def _slides(blocks: Sequence[Block], title: str) -> Iterator[_Slide]:

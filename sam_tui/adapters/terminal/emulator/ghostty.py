@@ -180,9 +180,14 @@ def tracked(handle: Any) -> tuple[int, int] | None:
 
 def formatted(terminal: Any, selection: Any) -> str:
     """A selection as plain text, soft wraps joined, blanks at the ends of lines cut."""
+    return _formatted(terminal, selection, lib.GHOSTTY_FORMATTER_FORMAT_PLAIN, joined=True)
+
+
+def _formatted(terminal: Any, selection: Any, form: int, *, joined: bool) -> str:
+    """A selection in a form of the library; ``joined``: without soft wraps and blanks at line ends."""
     options = sized("GhosttyTerminalSelectionFormatOptions")
-    options.emit = lib.GHOSTTY_FORMATTER_FORMAT_PLAIN
-    options.unwrap, options.trim, options.selection = True, True, selection
+    options.emit, options.selection = form, selection
+    options.unwrap = options.trim = joined
     call = lib.ghostty_terminal_selection_format_buf
 
     def fill(buffer: Any, size: int, written: Any) -> int:
@@ -200,23 +205,9 @@ def drawn_as_output(terminal: Any, first: tuple[int, int], last: tuple[int, int]
     selection.start = ref_at(terminal, *first, "active")[0]
     selection.end = ref_at(terminal, *last, "active")[0]
     selection.rectangle = True
-    options = sized("GhosttyTerminalSelectionFormatOptions")
-    options.emit = lib.GHOSTTY_FORMATTER_FORMAT_VT
-    options.unwrap, options.trim, options.selection = False, False, selection
-    call = lib.ghostty_terminal_selection_format_buf
-
-    def fill(buffer: Any, size: int, written: Any) -> int:
-        return call(terminal._t[0], options[0], buffer, size, written)
-
+    text = _formatted(terminal, selection, lib.GHOSTTY_FORMATTER_FORMAT_VT, joined=False)
     # The text begins with the whole palette, which this terminal has already.
-    return (
-        _core
-        .read_buf(fill)
-        .encode()
-        .rpartition(b"\x1b]4;255;")[2]
-        .partition(b"\x1b\\")[2]
-        .split(b"\r\n")
-    )
+    return text.encode().rpartition(b"\x1b]4;255;")[2].partition(b"\x1b\\")[2].split(b"\r\n")
 
 
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x1b]*\x1b\\|\x1b[ -/][0-~]|[\x0e\x0f]")

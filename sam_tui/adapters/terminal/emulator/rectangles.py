@@ -136,8 +136,7 @@ class Rectangles:
         """DECIC, DECDC, SL, SR, DECBI, DECFI: insert or delete columns of the region, or move by one."""
         column, row = self._terminal.cursor
         columns = self._terminal.size[0]
-        top, bottom = _numbers(self._ask(b"r"))
-        left, right = _numbers(self._ask(b"s")) if self._terminal.mode(MARGINS) else (1, columns)
+        left, right, top, bottom = self._region()
         within = left <= column + 1 <= right and top <= row + 1 <= bottom
         count = 1
         if body in (b"6", b"9"):
@@ -167,13 +166,19 @@ class Rectangles:
         parts = ((left, min(right, margin - 1)), (max(left, margin), right))
         return [(first, last) for first, last in parts if first <= last]
 
+    def _region(self) -> tuple[int, int, int, int]:
+        """The first and last column and the first and last row within the margins, counted from 1."""
+        top, bottom = _numbers(self._ask(b"r"))
+        margins = self._terminal.mode(MARGINS)
+        left, right = _numbers(self._ask(b"s")) if margins else (1, self._terminal.size[0])
+        return left, right, top, bottom
+
     def _area(self) -> tuple[Area, tuple[int, int]]:
         """The area that may be changed, and the column and row that count as the first."""
         columns, rows = self._terminal.size
         if not self._terminal.mode(_ORIGIN):
             return Area(0, 0, columns - 1, rows - 1), (0, 0)
-        top, bottom = _numbers(self._ask(b"r"))
-        left, right = _numbers(self._ask(b"s")) if self._terminal.mode(MARGINS) else (1, columns)
+        left, right, top, bottom = self._region()
         return Area(left - 1, top - 1, right - 1, bottom - 1), (left - 1, top - 1)
 
     def _rectangle(self, edges: list[int]) -> Area | None:

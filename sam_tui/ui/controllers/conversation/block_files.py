@@ -7,7 +7,7 @@ from typing import cast
 
 from sam_tui.core.display import Diff
 from sam_tui.ui import programs
-from sam_tui.ui.controllers.context import NOTHING_MARKED, Context
+from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.transcript.blocks import Block, Card, plain
 
@@ -55,11 +55,9 @@ class BlockEditor:
 
     def open(self) -> None:
         """Open the file of the marked block at its line; where it names none, its text to be saved."""
-        blocks, _ = self._context.screen.transcript.marked()
-        if not blocks:
-            self._context.notify_briefly(NOTHING_MARKED)
+        block = self._context.marked_block()
+        if block is None:
             return
-        block = blocks[-1]
         named = named_file(block)
         path = self._inside(named[0]) if named else ""
         text = self._context.screen.transcript.source_of(block)

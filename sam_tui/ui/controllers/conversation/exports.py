@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError, UsageError
-from sam_tui.ui.controllers.context import NOTHING_MARKED, Context
+from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.plain import visible_line
 from sam_tui.ui.transcript.blocks import Block, Card, Reasoning, User
@@ -30,11 +30,9 @@ class Exports:
 
     def block(self) -> None:
         """Ask where to write the source of the marked block."""
-        blocks, _ = self._context.screen.transcript.marked()
-        if not blocks:
-            self._context.notify_briefly(NOTHING_MARKED)
+        block = self._context.marked_block()
+        if block is None:
             return
-        block = blocks[-1]
         # As it stands now: an answer that is still written grows on.
         text = clean(self._context.screen.transcript.source_of(block)).rstrip("\n") + "\n"
         self._ask("export this block to", _name_of(block), lambda _: self._masked(text))

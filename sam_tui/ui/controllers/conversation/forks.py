@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sam_tui.core.messages import AssistantMessage, Message, UserMessage
-from sam_tui.ui.controllers.context import NOTHING_MARKED, Context
+from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.transcript.blocks import Block, Card, User
 from sam_tui.ui.transcript.render.safe_text import clean
@@ -32,10 +32,7 @@ class Forks:
     def at_block(self) -> None:
         """Go on in a copy that ends at the block under the cursor. A prompt comes back for editing."""
         conversation = self._conversations.on_show
-        if conversation is None:
-            return
-        if not self._context.screen.transcript.marked()[0]:
-            self._context.notify_briefly(NOTHING_MARKED)
+        if conversation is None or self._context.marked_block() is None:
             return
         store = self._context.runtime.conversations
         messages = store.everything(conversation)

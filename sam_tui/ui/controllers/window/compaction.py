@@ -1,10 +1,10 @@
 """/compact and /pin: replaces old messages by a summary that the person approves, and pins messages."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sam_tui.core.errors import SamError, UsageError
+from sam_tui.core.errors import UsageError
 from sam_tui.ui.controllers.context import Context, Option
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.window.meter import context_share
@@ -48,7 +48,7 @@ class CompactionActions:
             figures.usage = figures.usage.plus(usage)
             self._ask(session, leaving, planned)
 
-        self._work(plan)
+        self._context.work(plan, "compact", exclusive=True)
 
     def _ask(
         self, session: "Session", leaving: "WhatLeaves", planned: "PlannedCompaction | None"
@@ -167,12 +167,3 @@ class CompactionActions:
                 f"{command} needs a conversation: send a first prompt to begin one."
             )
         return self._current.session
-
-    def _work(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        async def attempt() -> None:
-            try:
-                await work()
-            except SamError as error:
-                self._context.screen.transcript.add_error(error)
-
-        self._context.app.run_worker(attempt, name="compact", group="compact", exclusive=True)

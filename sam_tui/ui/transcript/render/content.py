@@ -2,22 +2,7 @@
 
 from functools import lru_cache
 
-from sam_tui.ui.transcript.blocks import (
-    AnswerContent,
-    Block,
-    Card,
-    CodeContent,
-    Decided,
-    Markdown,
-    Notice,
-    Picture,
-    Plain,
-    Reasoning,
-    ReminderContent,
-    TableRows,
-    User,
-    expanded,
-)
+from sam_tui.ui.transcript import blocks
 from sam_tui.ui.transcript.render.cards import (
     draw_card,
     draw_decision,
@@ -45,20 +30,20 @@ _HEAD_LINES, _HEAD_TEXT = 10, 1_000
 """What is shown of a prompt that folded."""
 
 
-def draw(block: Block, width: int, palette: Palette) -> list[Row]:
+def draw(block: blocks.Block, width: int, palette: Palette) -> list[Row]:
     """The rows of a block at a width, without its gap; at least one."""
     canvas = Canvas(width, palette, leads=[margin(palette)])
     content = block.content
     match content:
-        case AnswerContent(source=source):
+        case blocks.AnswerContent(source=source):
             draw_markdown(canvas, source)
-        case Markdown(source=source, number=number):
+        case blocks.Markdown(source=source, number=number):
             draw_markdown(canvas, source, number)
-        case CodeContent():
+        case blocks.CodeContent():
             _code(canvas, content)
-        case TableRows():
-            _table(canvas, content, opened=expanded(block))
-        case Plain(text=text):
+        case blocks.TableRows():
+            _table(canvas, content, opened=blocks.expanded(block))
+        case blocks.Plain(text=text):
             draw_plain(canvas, text)
         case _:
             _draw_event(canvas, block, content)
@@ -69,28 +54,34 @@ def draw(block: Block, width: int, palette: Palette) -> list[Row]:
 
 def _draw_event(
     canvas: Canvas,
-    block: Block,
-    content: User | Reasoning | Card | ReminderContent | Picture | Notice | Decided,
+    block: blocks.Block,
+    content: blocks.User
+    | blocks.Reasoning
+    | blocks.Card
+    | blocks.ReminderContent
+    | blocks.Picture
+    | blocks.Notice
+    | blocks.Decided,
 ) -> None:
     """Draw a block that is neither message nor answer."""
     match content:
-        case User():
-            _user(canvas, content, opened=expanded(block))
-        case Reasoning():
-            draw_reasoning(canvas, content, opened=expanded(block))
-        case Card():
+        case blocks.User():
+            _user(canvas, content, opened=blocks.expanded(block))
+        case blocks.Reasoning():
+            draw_reasoning(canvas, content, opened=blocks.expanded(block))
+        case blocks.Card():
             draw_card(canvas, content, opened=block.expanded)
-        case ReminderContent():
-            draw_reminder(canvas, content, opened=expanded(block))
-        case Picture():
+        case blocks.ReminderContent():
+            draw_reminder(canvas, content, opened=blocks.expanded(block))
+        case blocks.Picture():
             draw_picture(canvas, content)
-        case Notice():
+        case blocks.Notice():
             draw_notice(canvas, content)
-        case Decided():
+        case blocks.Decided():
             draw_decision(canvas, content)
 
 
-def _user(canvas: Canvas, content: User, *, opened: bool) -> None:
+def _user(canvas: Canvas, content: blocks.User, *, opened: bool) -> None:
     bar = ("▌ ", canvas.palette.user_bar)
     text = content.text.rstrip("\n")
     whole = opened or not content.long
@@ -104,7 +95,7 @@ def _user(canvas: Canvas, content: User, *, opened: bool) -> None:
         left_out(canvas, lines or hidden, "more lines" if lines else "more characters")
 
 
-def _code(canvas: Canvas, content: CodeContent) -> None:
+def _code(canvas: Canvas, content: blocks.CodeContent) -> None:
     if content.label:
         code_label(canvas, content.language)
     colours = highlighter(content.language, canvas.palette)
@@ -118,7 +109,7 @@ def _shape(head: str, sample: str, palette: Palette) -> Shape:
     return measure(*table_cells(parser().parse(f"{head}\n{sample}\n"), palette))
 
 
-def _table(canvas: Canvas, content: TableRows, *, opened: bool) -> None:
+def _table(canvas: Canvas, content: blocks.TableRows, *, opened: bool) -> None:
     if content.long and not opened:
         left_out(canvas, content.count, "more rows")
         return

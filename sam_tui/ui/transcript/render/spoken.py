@@ -4,23 +4,7 @@ import re
 from collections.abc import Iterator
 
 from sam_tui.ui.plain import visible
-from sam_tui.ui.transcript.blocks import (
-    AnswerContent,
-    Block,
-    Card,
-    CodeContent,
-    Decided,
-    Markdown,
-    Notice,
-    Picture,
-    Plain,
-    Reasoning,
-    ReminderContent,
-    TableRows,
-    User,
-    plain,
-    plain_card,
-)
+from sam_tui.ui.transcript import blocks
 from sam_tui.ui.transcript.render.safe_text import clean, clean_output
 
 _MOST_LINES = 40
@@ -28,42 +12,48 @@ _MOST_LINES = 40
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
 
 
-def spoken_lines(block: Block, *, first: bool) -> list[str]:
+def spoken_lines(block: blocks.Block, *, first: bool) -> list[str]:
     """The plain lines of a block, without any drawing; ``first`` for the first block of its answer."""
     return visible("\n".join(_said(block, first=first))).split("\n")
 
 
-def _said(block: Block, *, first: bool) -> Iterator[str]:
+def _said(block: blocks.Block, *, first: bool) -> Iterator[str]:
     content = block.content
     match content:
-        case User(text=text):
+        case blocks.User(text=text):
             yield f"You: {clean(text)}"
-        case AnswerContent() | Markdown() | CodeContent() | Plain() | TableRows():
+        case (
+            blocks.AnswerContent()
+            | blocks.Markdown()
+            | blocks.CodeContent()
+            | blocks.Plain()
+            | blocks.TableRows()
+        ):
             label = "Agent: " if first else ""
-            text = clean(plain(content))
-            if isinstance(content, TableRows):
+            text = clean(blocks.plain(content))
+            if isinstance(content, blocks.TableRows):
                 text = "\n".join(_sentences(content.head, content.rows))
-            elif isinstance(content, Markdown | AnswerContent):
+            elif isinstance(content, blocks.Markdown | blocks.AnswerContent):
                 text = _without_tables(text)
             yield f"{label}{text}"
-        case Reasoning(text=text):
+        case blocks.Reasoning(text=text):
             yield f"Thought: {len(text.split())} words."
-        case Card():
+        case blocks.Card():
             yield from _called(content)
-        case Notice(level=level, text=text):
+        case blocks.Notice(level=level, text=text):
             yield clean(text) if level == "info" else f"{level.capitalize()}: {clean(text)}"
-        case Decided(text=text):
+        case blocks.Decided(text=text):
             yield f"Decision: {clean(text)}"
-        case Picture(image=image):
+        case blocks.Picture(image=image):
             yield f"Image: {clean(image.name)}"
-        case ReminderContent(count=count):
+        case blocks.ReminderContent(count=count):
             yield f"{count} reminder{'s' if count > 1 else ''} to the model."
 
 
-def _called(card: Card) -> Iterator[str]:
+def _called(card: blocks.Card) -> Iterator[str]:
     took = f" in {card.seconds:.1f} s" if card.seconds is not None else ""
     yield f"Tool: {clean(card.title)}, {card.state}{took}."
-    lines = clean_output(plain_card(card)).split("\n")[1:]
+    lines = clean_output(blocks.plain_card(card)).split("\n")[1:]
     yield from lines[:_MOST_LINES]
     if len(lines) > _MOST_LINES:
         yield f"{len(lines) - _MOST_LINES} more lines."

@@ -110,8 +110,8 @@ def framed(message: bytes) -> bytes:
 
 def unframed(stream: socket.socket) -> bytes:
     """The next message of a stream. Raises OSError at its end."""
-    (size,) = struct.unpack(">H", _exactly(stream, 2))
-    return _exactly(stream, size)
+    (size,) = struct.unpack(">H", exactly(stream, 2))
+    return exactly(stream, size)
 
 
 def _by_datagram(question: bytes, server: Server) -> bytes:
@@ -222,7 +222,8 @@ def _family(server: Server) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in server[0] else socket.AF_INET
 
 
-def _exactly(stream: socket.socket, size: int) -> bytes:
+def exactly(stream: socket.socket, size: int) -> bytes:
+    """That many bytes of a stream. Raises ``ConnectionResetError`` if it ends before."""
     received = bytearray()
     while len(received) < size:
         piece = stream.recv(size - len(received))

@@ -18,6 +18,7 @@ from typing import cast
 from urllib.parse import urlsplit, urlunsplit
 
 from sam_tui.adapters.terminal.sandbox.network.allowed_hosts import Reach
+from sam_tui.adapters.terminal.sandbox.network.dns import exactly
 from sam_tui.adapters.terminal.sandbox.network.name_answers import aside
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 from sam_tui.core.authorization.network.hosts import (
@@ -221,34 +222,34 @@ def _socks5(client: socket.socket, connect: Connect, may: Reachable) -> None:
         return
     with connect() as server:
         server.sendall(bytes((5, 2, _NO_KEY, _BY_PASSWORD)) if key else bytes((5, 1, _NO_KEY)))
-        if _exactly(server, 2)[1] == _BY_PASSWORD and key:
+        if exactly(server, 2)[1] == _BY_PASSWORD and key:
             server.sendall(key)
-            _exactly(server, 2)
+            exactly(server, 2)
         server.sendall(b"\5\1\0" + _packed(host) + struct.pack(">H", port))
-        answer = _exactly(server, 4)
+        answer = exactly(server, 4)
         address = _address(server, answer[3])[0]
-        client.sendall(answer + address + _exactly(server, 2))
+        client.sendall(answer + address + exactly(server, 2))
         _pump(server, client, both=answer[1] == 0)
 
 
 def _key(client: socket.socket) -> bytes:
     """The name and password of a SOCKS 5 client, as it sent them; empty without any."""
-    if _BY_PASSWORD not in _exactly(client, _exactly(client, 2)[1]):
+    if _BY_PASSWORD not in exactly(client, exactly(client, 2)[1]):
         client.sendall(bytes((5, _NO_KEY)))
         return b""
     client.sendall(bytes((5, _BY_PASSWORD)))
-    name = _exactly(client, 2)
-    name += _exactly(client, name[1] + 1)
-    key = name + _exactly(client, name[-1])
+    name = exactly(client, 2)
+    name += exactly(client, name[1] + 1)
+    key = name + exactly(client, name[-1])
     client.sendall(b"\1\0")
     return key
 
 
 def _request_of_socks5(client: socket.socket) -> tuple[int, str, int]:
     """Command, host and port; the command is 0 where they name no host."""
-    _, command, _, kind = _exactly(client, 4)
+    _, command, _, kind = exactly(client, 4)
     host = _address(client, kind)[1]
-    port = int.from_bytes(_exactly(client, 2), "big")
+    port = int.from_bytes(exactly(client, 2), "big")
     try:
         return command, *_where(host, port)
     except ValueError:
@@ -258,18 +259,18 @@ def _request_of_socks5(client: socket.socket) -> tuple[int, str, int]:
 def _address(stream: socket.socket, kind: int) -> tuple[bytes, str]:
     """An address of SOCKS 5, as it is sent and as text. Raises OSError for an unknown kind."""
     if kind == 3:
-        size = _exactly(stream, 1)
-        name = _exactly(stream, size[0])
+        size = exactly(stream, 1)
+        name = exactly(stream, size[0])
         return size + name, name.decode("ascii", "replace")
     family = {1: socket.AF_INET, 4: socket.AF_INET6}.get(kind)
     if family is None:
         raise ConnectionResetError("it is not an address")
-    packed = _exactly(stream, 4 if kind == 1 else 16)
+    packed = exactly(stream, 4 if kind == 1 else 16)
     return packed, socket.inet_ntop(family, packed)
 
 
 def _socks4(client: socket.socket, connect: Connect, may: Reachable) -> None:
-    _, command, port, packed = struct.unpack(">BBH4s", _exactly(client, 8))
+    _, command, port, packed = struct.unpack(">BBH4s", exactly(client, 8))
     user = _until_zero(client)
     named = packed[:3] == bytes(3) and packed[3] != 0
     try:
@@ -284,7 +285,7 @@ def _socks4(client: socket.socket, connect: Connect, may: Reachable) -> None:
     with connect() as server:
         name = host.encode() + b"\0" if named else b""
         server.sendall(struct.pack(">BBH4s", 4, 1, port, packed) + user + b"\0" + name)
-        answer = _exactly(server, 8)
+        answer = exactly(server, 8)
         client.sendall(answer)
         _pump(server, client, both=answer[1] == 0x5A)
 
@@ -332,19 +333,9 @@ def _copy(source: socket.socket, target: socket.socket, size: int) -> None:
         size -= len(piece)
 
 
-def _exactly(stream: socket.socket, size: int) -> bytes:
-    received = b""
-    while len(received) < size:
-        piece = stream.recv(size - len(received))
-        if not piece:
-            raise ConnectionResetError("the stream ended")
-        received += piece
-    return received
-
-
 def _until_zero(stream: socket.socket) -> bytes:
     text = b""
-    while (byte := _exactly(stream, 1)) != b"\0":
+    while (byte := exactly(stream, 1)) != b"\0":
         text += byte
         if len(text) > 255:
             raise ConnectionResetError("it is too long")

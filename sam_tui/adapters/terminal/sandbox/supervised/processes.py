@@ -51,10 +51,7 @@ class ProcessTable:
     @functools.cached_property
     def sessions(self) -> dict[int, list[int]]:
         """The processes of each session."""
-        sessions: dict[int, list[int]] = {}
-        for pid, fields in self.fields.items():
-            sessions.setdefault(int(fields[_SESSION]), []).append(pid)
-        return sessions
+        return self._by(_SESSION)
 
     @functools.cached_property
     def marked(self) -> dict[str, list[int]]:
@@ -74,10 +71,14 @@ class ProcessTable:
 
     @functools.cached_property
     def _children(self) -> dict[int, list[int]]:
-        children: dict[int, list[int]] = {}
+        return self._by(_PARENT)
+
+    def _by(self, field: int) -> dict[int, list[int]]:
+        """The processes by the number in one of their fields."""
+        processes: dict[int, list[int]] = {}
         for pid, fields in self.fields.items():
-            children.setdefault(int(fields[_PARENT]), []).append(pid)
-        return children
+            processes.setdefault(int(fields[field]), []).append(pid)
+        return processes
 
     def members(self, session: int) -> dict[int, int]:
         """The living processes of a session: pid to process group."""
