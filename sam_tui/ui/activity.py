@@ -9,7 +9,7 @@ from sam_tui.ui.plain import one_line
 Phase = Literal["starting", "ready", "thinking", "streaming", "retrying", "cancelling"]
 Tone = Literal["quiet", "busy", "waiting", "trouble"]
 _STALL = 30.0
-"""Seconds without a piece of an answer after which that is said."""
+"""Seconds without a piece of an answer after which the person is told that the model is silent."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class ActivityLine:
     since: float = 0.0
     """When the turn began."""
     news: float = 0.0
-    """When something of the turn last came."""
+    """When the last event of the turn arrived."""
 
     @property
     def busy(self) -> bool:

@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     from sam_tui.ui.workbench import Workbench
 
 Start = Callable[[Callable[[str], None]], Awaitable["Runtime"]]
-"""Builds the runtime, telling in words how far it is."""
+"""Builds the runtime; calls its argument with each step of the progress in words."""
 _COLLECTED = (3_000, 10, 50)
-"""How many objects of each age bring about a search for garbage: that of all objects is the rare one."""
+"""The thresholds of the garbage collector, by generation; a collection of all objects is rare."""
 _LEAVE_WITHIN = 20.0
 """Seconds for keys that were typed before the end to arrive."""
 

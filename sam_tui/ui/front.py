@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 CHOOSE = "?"
-"""In place of a conversation: the person picks one."""
+"""Stands for a conversation that the person picks from a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Invocation:
     conversation: "ConversationId | None" = None
     resume: bool = False
     first: bool = False
-    """Whether the program begins for the first time here."""
+    """Whether the program runs here for the first time."""
 
 
 class Starting:
@@ -60,7 +60,7 @@ class Starting:
     def __init__(self, front: Front) -> None:
         self._front = front
         self.commands: list[SlashCommand] = []
-        """Those that need the runtime, in the order typed."""
+        """Typed commands that wait for the runtime, in the order in which they were typed."""
 
     def progress(self, words: str) -> None:
         """Say how far the start is."""

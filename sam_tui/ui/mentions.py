@@ -10,7 +10,7 @@ from urllib.parse import unquote
 LISTED = 50
 """Most files that are offered at once."""
 _DEEPEST = 4
-"""Parts of a path between which other folders may lie."""
+"""A typed path of so many parts or more must name every folder between them."""
 _BEGUN = re.compile(r"(?:^|(?<=[\s(\"'`]))@([^\s@]*)$")
 
 

@@ -40,16 +40,16 @@ class ScreenTerms:
 
     preferences: Preferences = field(default_factory=NoPreferences)
     notify: str = "auto"
-    """How the terminal around is told that the person is needed; see ``driver.notifications``."""
+    """How to alert the person through the outer terminal; see ``driver.notifications``."""
     notify_command: str = ""
-    """A command line that is started then, with a title and a text behind its own words."""
+    """A command to run for an alert; a title and a text are added to its arguments."""
     settings: UserSettings = field(default_factory=UserSettings)
     inline: bool = False
-    """Whether the terminal keeps its scrollback, and only its last rows are drawn in."""
+    """Whether the workbench uses only the last rows, and output goes to the terminal's own scrollback."""
     reader: bool = False
-    """Whether the person listens: all is plain lines, and nothing moves. Goes with ``inline``."""
+    """Whether the person uses a screen reader: plain lines, no animation. Implies ``inline``."""
     first_run: bool = False
-    """Whether there is nothing of an earlier run."""
+    """Whether no data of an earlier run exist."""
 
 
 @dataclass(slots=True)

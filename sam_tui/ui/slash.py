@@ -11,7 +11,7 @@ _RUN_IN_SHELL = next(action for action in ACTIONS if action.name == "shell_comma
 _COMMAND = re.compile(r"/([a-zA-Z-]+)(?:[ \t]+(\S.*?))?[ \t]*")
 _ARGUMENT = re.compile(r"/([\w:./-]+)[ \t]+([^\n]*)")
 _BEGUN = re.compile(r"/[\w-]*(?::[\w./-]*)?")
-"""A command that is being typed; behind a colon the prompt of a server."""
+"""The beginning of a typed command; after a colon comes the name of a server's prompt."""
 
 _MEMORY = re.compile(r"#[ \t]*([^\W\d][^\n]*)")
 

@@ -51,7 +51,7 @@ class Look:
     success: str
     error: str
     faint: str
-    """Of borders that have no focus, and of scrollbars."""
+    """The colour of borders without focus and of scrollbars."""
     hover: str
     muted: str
     disabled: str

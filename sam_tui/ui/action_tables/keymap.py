@@ -10,7 +10,7 @@ from textual.binding import Binding
 from sam_tui.ui.action_tables.action import WorkbenchAction
 
 FIXED = ("cancel", "interrupt", "terminal")
-"""Actions that are asked for in places of their own, too: their keys stay."""
+"""Actions whose keys other code checks, too, so that nobody can change them."""
 _RESERVED = frozenset({
     "escape",
     "enter",

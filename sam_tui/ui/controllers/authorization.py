@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _NAMED = 4
 LOOKED_AT = 500
-"""Decisions at the end of the log whose seals are checked at the start."""
+"""How many of the newest decisions have their seals checked at the start."""
 _DECIDED = {
     "trusted": "is trusted as it is now",
     "untrusted": "is no longer trusted",
     "changed": "changed while it was shown, so it is not trusted: /trust shows it again",
 }
-"""What a choice came to."""
+"""What a notice says after each choice."""
 _NOTHING_GRANTED = "There are no temporary grants. For permanent ones: sam-tui guard grants."
 _TAKES_BACK = "Enter revokes a grant; for permanent ones: sam-tui guard grants"
 _ROUND: tuple["PermissionMode", ...] = ("ask", "ask-all", "accept-edits", "plan")
@@ -40,7 +40,7 @@ class Authorization:
         self._standing = context.screen.status.standing
         self._patience = patience
         self._state = ""
-        """How the folder stood when that was shown last."""
+        """The state of the folder's trust that was last shown."""
 
     def announce(self) -> None:
         """Say what is not trusted here, show trust and mode, and check the end of the log."""

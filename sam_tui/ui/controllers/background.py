@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.background import BackgroundCommand
 
 _OFFERED_AFTER = 2.0
-"""Seconds that a command is waited for before the bar says that one need not."""
+"""Seconds of waiting for a command after which the status bar offers to stop waiting."""
 _OFFER = "Ctrl+B: background"
 
 

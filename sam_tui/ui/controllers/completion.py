@@ -33,12 +33,12 @@ class Completion:
         self._area = context.screen.prompt.area
         self._listed = self._candidates = Candidates()
         self._naming = False
-        """Whether a file is being named."""
+        """Whether the person is typing the name of a file."""
         self._command = ""
-        """The command whose argument is being typed, and what may stand there."""
+        """The command whose argument is being typed, and the arguments that it takes."""
         self._values: Sequence[str] = ()
         self._sought: str | None = None
-        """What the candidates were looked for by; None where all files are listed."""
+        """The words by which the candidates were found; None where all files are listed."""
 
     def files(self, part: str | None) -> Sequence[str]:
         """The files that match the name being typed; None if no name is being typed."""

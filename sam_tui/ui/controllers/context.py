@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Option = tuple[Choice, Callable[[], object]]
-"""What can be picked, and what is done then."""
+"""A choice in a list, and the action that runs when the person picks it."""
 _CLOSE_WITHIN = 10.0
 _SHORT = 48
-"""Characters up to which a notice covers nothing: it stands in the status bar, where that has room."""
+"""A notice of at most so many characters goes into the status bar if it has room, and covers nothing."""
 _NOTHING_MARKED = "Select a block with Tab first."
 
 

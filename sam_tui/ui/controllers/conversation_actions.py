@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _PROMPTS = 2_000
-"""Prompts of all conversations that are looked through, the newest."""
+"""How many prompts of all conversations are searched, the newest first."""
 
 
 class ConversationActions:

@@ -36,7 +36,7 @@ _READ_ALONG = (
 )
 _LISTED = 100
 _PREVIEWED = 5
-"""Messages shown of a conversation before it is opened."""
+"""Messages of a conversation that its preview shows."""
 _WHO = {"user": "you:", "assistant": "agent:"}
 
 

@@ -31,18 +31,18 @@ class ConversationTab:
     session: "Session | None" = None
     """None before the first prompt, and while the conversation is only read along."""
     watched: "ConversationId | None" = None
-    """The conversation of another program that is read along."""
+    """The conversation of another program that this tab shows and does not write."""
     follower: "Worker[None] | None" = None
-    """Reads along, or looks whether another program took the conversation over."""
+    """The worker that shows new messages, or checks whether another program took the conversation over."""
     stored_queue: list[str] = field(default_factory=list[str])
-    """The prompts that are kept for the conversation."""
+    """The queued prompts that are stored with the conversation."""
     past: list[str] = field(default_factory=list[str])
-    """What was asked in it, while it is not on show."""
+    """The earlier prompts of the conversation, while another tab is shown."""
     draft: str = ""
-    """What was written and not sent when another came on show."""
+    """The unsent text of the prompt, while another tab is shown."""
     title: str = ""
     ended: str = ""
-    """How its last turn ended, until somebody looks."""
+    """How the last turn ended, until the person shows the tab."""
 
     def begin(self, prompt: str) -> None:
         """A turn begins; the first prompt is the title."""
@@ -60,11 +60,11 @@ class CurrentConversation:
     def __init__(self, tab: ConversationTab) -> None:
         self.tabs = [tab]
         self.tab = tab
-        """The one on show."""
+        """The tab that is shown."""
         self.changed = Signal()
-        """Sent whenever another conversation is on show."""
+        """Sent whenever another conversation is shown."""
         self.leaving = Signal()
-        """Sent before another tab comes on show, and ``arrived`` once it is."""
+        """Sent before another tab is shown; ``arrived`` is sent after it."""
         self.arrived = Signal()
 
     @property

@@ -40,7 +40,7 @@ class InquiryQueue:
         self._timer: TimerHandle | None = None
         self._answered = 0
         self._behind: dict[InquiryId, InquiryPanel] = {}
-        """Questions that were on show, with what was written there, while their tab is not."""
+        """Questions of hidden tabs, with what the person had already written in answer."""
         current.arrived.watch(self._arrive)
 
     def opened(self, inquiry: Inquiry) -> None:

@@ -41,7 +41,7 @@ class ModelChoice:
         self._patience = patience
         self._mending = asyncio.Lock()
         self._offer: ModelOffer | None = None
-        """The model in use, once chosen here."""
+        """The model that the person chose in this workbench."""
         self._asking = False
         self.chosen = Signal()
         """Sent after the person chose a model."""

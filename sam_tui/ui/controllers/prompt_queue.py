@@ -13,11 +13,12 @@ class PromptQueue:
         self._box = box
         self._on_show = on_show
         self.waiting: list[str] = []
-        """To be delivered at the next step of the running turn, else sent one after the other."""
+        """Prompts to deliver at the next step of the running turn, or one after the other once it has
+        ended."""
         self.later: list[str] = []
-        """To be sent once a turn has ended and nothing else waits, oldest first."""
+        """Prompts to send once a turn has ended and ``waiting`` is empty, oldest first."""
         self._unsent: list[str] = []
-        """Prompts of an earlier run of the program: they are never sent unasked."""
+        """Prompts from an earlier run of the program; they are sent only when the person says so."""
         self.changed = Signal()
         """Sent after every change."""
 

@@ -37,7 +37,7 @@ class ScreenActions:
         self._quit_armed = self._rewind_armed = False
         self._captures_mouse = True
         self._side_for_todos = False
-        """Whether the side column is there only because the person went to the todos."""
+        """Whether the side column opened only because the person went to the todos."""
         self.table: dict[str, Callable[[str], object]] = {
             "help": lambda _: self._help(),
             "cancel": lambda _: self.cancel(),

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _EMPTY = "No file names an MCP server. Add one with: sam-tui mcp add NAME -- COMMAND"
 
 PROMPT: Final = "server-prompt"
-"""The name of the action that is a prompt of a server."""
+"""The name of every action that is a prompt of a server."""
 _FRESH = 3.0
-"""Seconds for which what servers have is not asked again."""
+"""Seconds for which the prompts and resources of servers are not requested again."""
 _PAUSE = 0.2
 """Seconds without a further key before a server is asked for a value."""
 _MOST_TEMPLATES = 3
@@ -129,7 +129,7 @@ class ServerCompletion:
         self._names = ServerNames()
         self._asked_at = float("-inf")
         self._typed: Sequence[tuple[TypedValue, str, str]] = ()
-        """What values were asked for last: each with what stands before and behind it."""
+        """The last requests for values, each with the text before and after the value."""
         self._proposed: Sequence[str] = ()
 
     def begin(self) -> None:

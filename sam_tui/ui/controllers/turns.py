@@ -38,7 +38,7 @@ class TurnRunner:
         """The worker that was cancelled last."""
         self._begun = self._closed = False
         self._started: list[str] = []
-        """The prompts that a turn has just taken; empty once they are stored."""
+        """The prompts of the turn that has just begun, until they are stored."""
         tab.queue.changed.watch(self._keep)
         models.chosen.watch(self.pump)  # prompts may have waited for a model
 

@@ -132,7 +132,7 @@ class CellRow:
         self.pens = [PLAIN] * columns
         self.strips: dict[int, Strip] = {}
         self.whole: dict[int, Strip] = {}
-        """Strips that are written as Textual does: with characters whose width is disputed, or links."""
+        """Strips that Textual's own renderer writes: those with links, or characters of disputed width."""
 
     def copy(self) -> "CellRow":
         """Another, which may be changed."""

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from sam_tui.ui.driver.images.placements import Placements
 
 _GAP = 4
-"""So many cells are rather written again than jumped over."""
+"""A gap of up to so many cells is written again, because that takes fewer bytes than moving the cursor."""
 _LEAST_ERASED = 12
-"""So many blanks are rather erased than written."""
+"""From so many blanks on, an erase sequence takes fewer bytes than spaces."""
 _ERASES = re.compile(
     r"xterm|xterm-(256color|direct|ghostty)|linux|foot.*|alacritty.*|wezterm|contour.*|mintty.*|konsole.*"
 )
-"""What ``TERM`` is where terminfo, or the terminal's makers, say so."""
+"""Values of ``TERM`` for terminals that erase in the background colour, by terminfo or their makers."""
 _LEAST_MOVED = 80
-"""Cells that a move of rows has to save to be worth its sequences."""
+"""Rows are moved only if that saves writing at least so many cells."""
 _BLANKS = frozenset({None, " "})
 """What cells hold where nothing is drawn."""
 _MARKS = "\U000e0100"
-"""From here on are the marks of a picture's cells, which are not written."""
+"""Code points from here on mark the cells of a picture; they are not written."""
 _UNKNOWN = "\ufffd"
-"""For what would be a cell of an image, in text of others."""
+"""Replaces a mark of a picture in text from outside."""
 Look = tuple[str | None, ...]
 Piece = tuple[int, int, Strip]
 """Row, column, and the cell to write."""
@@ -61,16 +61,16 @@ class DrawnCells:
 
     def __init__(self, *, erases: bool = False) -> None:
         self.erases = erases
-        """Whether the terminal erases cells in the ground that is set (ECH, ``bce`` of terminfo)."""
+        """Whether the terminal erases cells in the current background colour (ECH, ``bce`` of terminfo)."""
         self._size = Size(0, 0)
         self._rows: dict[int, CellRow] = {}
         self._cells = StripCells()
         self.rows_drawn = 0
         """Rows that something was written in, so far."""
         self.pictures: Placements | None = None
-        """What cells of pictures mean, where the terminal takes images."""
+        """The pictures by the marks of their cells, if the terminal draws images in place of cells."""
         self.overlays: Overlays | None = None
-        """Images that lie over cells, where it takes those."""
+        """The images drawn over cells, if the terminal supports that."""
 
     def forget(self) -> None:
         """Forget all cells: the next update is written whole."""

@@ -42,7 +42,7 @@ def settled(frame: str) -> str:
     written: list[str] = []
     stretch: list[str] = []
     column = -1
-    """The first of the stretch, from 0; unknown until the cursor was sent somewhere."""
+    """The first column, from 0; unknown until a sequence moves the cursor to one."""
     for part in _PART.finditer(frame):
         if part[2] is not None or part[0] == "\n":
             written += _placed(stretch, column)

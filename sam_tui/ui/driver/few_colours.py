@@ -24,11 +24,11 @@ _MARKED = 1.5
 _HUED = 44
 """From this difference of its parts on (of 255) a colour says something by its hue."""
 _LEAST_CONTRAST = 1.2
-"""Up to this contrast nothing was to be read."""
+"""Text with less contrast cannot be read and is concealed."""
 _STRONG = 0.7
-"""From this part of plain text's contrast on grey text is plain, below it is quiet."""
+"""Grey text with at least this share of plain text's contrast becomes plain, other grey text dim."""
 _HUES = ((20, "red"), (70, "yellow"), (165, "green"), (262, "blue"), (340, "magenta"), (360, "red"))
-"""Up to which degree a colour is called so."""
+"""The names of colours, each with the hue in degrees up to which it applies."""
 _LOUD = frozenset({"red", "yellow"})
 """Errors, refusals and warnings."""
 
@@ -41,9 +41,9 @@ DARK_INKS = {
     "plain": 15,
     "quiet": 7,
 }
-"""Of the sixteen, on black: blue is cyan, for none of theirs can be read there."""
+"""The terminal's sixteen colours for text on black, where nobody can read blue: cyan stands for it."""
 LIGHT_INKS = {"red": 1, "yellow": 5, "green": 4, "blue": 4, "magenta": 5, "plain": 0, "quiet": 0}
-"""On white; their green, yellow and cyan cannot be read there."""
+"""The colours for text on white, where nobody can read green, yellow and cyan."""
 GROUNDS = {"red": (1, 15), "yellow": (6, 0), "green": (2, 0), "blue": (6, 0), "magenta": (5, 15)}
 """Grounds that say something, each with the ink to read on it."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from textual.message import Message
 
 _BEGIN, _END = "\x1b[?1049h", "\x1b[?1049l"
-"""What opens and closes the other screen, which is not used here."""
+"""Textual's sequences for the alternate screen, which are left out here."""
 _PLACED = re.compile(r"\x1b\[(\d+);(\d+)([Hr])")
 """Going to a cell, and the margins of a move of rows."""
 _HIDE_CURSOR = "\x1b[?25l"
@@ -100,7 +100,7 @@ class InlineDriver(LinuxDriver):
         self._terminal_size = window_size()
         self.region = Region(self._terminal_size.lines, FEWEST)
         self._cursor_row = 0
-        """Of the region, where the terminal's cursor is."""
+        """The row of the region in which the terminal's cursor is."""
         self._questions = 0
         """How often the terminal was asked and did not answer yet."""
         self._lost: asyncio.TimerHandle | None = None

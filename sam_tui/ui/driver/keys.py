@@ -23,7 +23,7 @@ from textual.keys import Keys
 from textual.message import Message
 
 _OPENERS = frozenset("[]OPX^_\\")
-"""What begins a sequence after an escape, and thus is no key."""
+"""Characters that, after an escape, begin a control sequence and are no keys."""
 ESCAPE_WITHIN = 0.025
 """Seconds for which an escape may be the start of more, unless ``$ESCDELAY`` (milliseconds) is set."""
 _NAMED = {
@@ -120,9 +120,10 @@ class Pastes:
     def __init__(self) -> None:
         self._pasting = False
         self._seen = ""
-        """The end of what was passed on, where the start of a paste may have been cut."""
+        """The end of the input that was passed on; it may be the first part of the mark that begins a
+        paste."""
         self._held = ""
-        """The start of a paste's end, which waits for its rest."""
+        """The first part of the mark that ends a paste, until the rest arrives."""
 
     def tamed(self, text: str) -> str:
         """A piece of input, without the escapes within a paste."""

@@ -28,7 +28,7 @@ _RINGS = 4096
 _MOST_WAITING = 1024 * 1024
 """Bytes that may wait for the terminal: some hundred frames."""
 _LAST_SECONDS = 1.0
-"""In which a terminal that still reads takes something."""
+"""Seconds that the terminal has at the end to take the last output."""
 
 
 Leave = Callable[[int], object]
@@ -231,7 +231,7 @@ class Frames:
     def __init__(self) -> None:
         self._frame: list[str] | None = None
         self._last = ""
-        """What the last frame ended with: it says where the cursor stands."""
+        """The last sequence of the last frame, which places the cursor."""
 
     def take(self, data: str) -> str:
         """The text to write now: empty inside a frame, and for a frame that changes nothing."""

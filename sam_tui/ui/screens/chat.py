@@ -69,14 +69,14 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.side = Vertical(self.todos, self.terminals, id="side")
         self.status = StatusBar(standing, activity)
         self._question: InquiryPanel | None = None
-        """The question in place of the prompt, while there is one."""
+        """The question that replaces the prompt until it is answered."""
         self._side_now = False
-        """Whether the side column is open only because the person went there."""
+        """Whether the side column opened only because the person went there."""
         self._search: SearchBar | None = None
         self._side_over = False
         self._zoomed = False
         self._typed_in: TerminalView | None = None
-        """The terminal that had the keys when the screen became too small: they stay its own."""
+        """The terminal that had the focus when the screen became too small; it gets it back."""
         self._resumed = False
 
     def compose(self) -> ComposeResult:

@@ -107,9 +107,9 @@ class Picker(Dialog):
         self._hint = hint
         self._choices: Sequence[Choice] = ()
         self._narrowed: str | None = None
-        """The words that the list is narrowed to; None until the choices are there."""
+        """The words that filter the list; None until the choices are loaded."""
         self._ahead: list[tuple[str, Callable[[], None]]] = []
-        """What keys mean that were pressed before, and the words typed ahead of each."""
+        """Keys pressed before the choices were loaded, each with the words typed before it."""
         self._list = ChoiceList(id="choices")
         self._keys_of_list = {**self._list.moves, "enter": self._list.action_select}
         words = "type to filter, ↑↓ and Enter to choose"
@@ -250,7 +250,7 @@ class HelpScreen(Dialog):
         super().__init__()
         self._filter = Input(placeholder="type to search", id="filter")
         self._texts: dict[Static, str] = {}
-        """What each line is found by; a heading by all below it."""
+        """The text by which each line is found; a heading is found by all lines under it."""
 
     def compose(self) -> ComposeResult:
         """Every action with its keys and command, and its help below."""

@@ -26,9 +26,9 @@ _LISTED = 20
 _TASKS = 500
 """Lines of tasks that are drawn; those that are not done come first."""
 _WHOLE = 4000
-"""Characters of a line of a question: what is approved stands there whole."""
+"""Characters of one line of a question: the person sees in full what to approve."""
 _LOOKS = 1.0
-"""Seconds between two looks at the folder: other programs drive fleets, and tell nobody."""
+"""Seconds between two readings of the folder, because other programs change fleets without notice."""
 _KEYS = "a approve · d deny · Enter answer in words · t retry · x cancel · Esc closes"
 _AGAIN = "Press x again to cancel this fleet"
 _ORDER = ("applying", "queued", "failed", "conflict", "waiting", "cancelled", "done")
@@ -70,7 +70,7 @@ class FleetsScreen(Screen[None]):
         self._view = FleetView()
         self._armed = ""
         self._answering: tuple[str, str] | None = None
-        """Fleet and question that an answer in words is written to."""
+        """The fleet and the question that the person is answering in words."""
         self._list = ChoiceList(id="runs")
         self._head = Static("", markup=False, id="run-head")
         self._inbox = ChoiceList(id="run-kept")

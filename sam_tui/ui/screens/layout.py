@@ -19,11 +19,12 @@ SIDES: Mapping[SideWish, str] = {
     "show": "the side column is always open",
     "hide": "the side column never opens by itself",
 }
-"""What can be wished of the side column."""
+"""The states of the side column that the person can choose."""
 NARROW, NARROWEST = 100, 60
-"""Columns below which transcript and side column take turns: by themselves, and in the wide layout."""
+"""With fewer columns only one of transcript and side column is shown: by default, and in the wide
+layout."""
 _LEAST, _MOST, STEP = 20, 70, 5
-"""Of the width, in percent."""
+"""Percent of the width."""
 SECTION = "layout"
 """The section of the preferences."""
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc closes"
 _FATES = {"restored": "changed", "deleted": "created", "created": "deleted"}
-"""What going back would do to a file, and what was done to it."""
+"""What was done to a file, by what restoring it would do."""
 _LEAST = 16
-"""Columns below which lines are not wrapped below their text."""
+"""Lines are wrapped below their text only if it has more than so many columns."""
 _COLOURS = {"+": "$text-success", "-": "$text-error"}
 
 
@@ -120,14 +120,14 @@ class ReviewScreen(Dialog):
         self._ask = ask
         self._send = send
         self.plan: RewindPlan | None = None
-        """What is on show."""
+        """The plan that is shown."""
         self._parts: dict[str, list[list[DiffLine]]] = {}
         self._changes: list[ChangedFile] = []
-        """What is no text, such as what a test run leaves, comes last."""
+        """The changes; binary files, which test runs often leave, come last."""
         self._rows: list[ReviewRow] = []
         self._armed: tuple[str, int | None] | None = None
         self._subject: ReviewRow | None = None
-        """The line that is commented on: other rows may come on show meanwhile."""
+        """The line that the comment is about, even if other rows are shown meanwhile."""
         self._list = ChoiceList(id="choices")
         self._note = Static("Looking…", markup=False, classes="note")
         self._comment = LineInput(

@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 _LISTED = 50
 _EVENTS = 100
 _LOW = 18
-"""Rows below which what was kept and what happened give way to the steps."""
+"""With fewer rows, artifacts and events are hidden so that the steps have room."""
 _LOOKS = 0.5
-"""Seconds between two looks at the store: other programs move runs too, and tell nobody."""
+"""Seconds between two readings of the store, because other programs continue runs without notice."""
 _KEYS = (
     "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · v plan"
     " · Tab, Enter: read · Esc closes",
     "n new · g go on · p pause · r resume · t retry · x abandon · o read · v plan · Esc closes",
     "n new · g go on · x abandon · Esc closes",
 )
-"""The longest that fits is shown."""
+"""Hints about keys, longest first; the first that fits is shown."""
 _IDLE = "The agent does not work on it here: g lets it continue"
 _AGAIN = "Press x again to end this run permanently"
 

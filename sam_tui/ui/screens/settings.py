@@ -20,7 +20,7 @@ from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
 from sam_tui.ui.widgets.key_frame import KeyFrame
 
 _AT_ONCE = ("screen.theme",)
-"""What counts as soon as it is set."""
+"""Settings that take effect immediately."""
 
 
 class ThemePicker(Picker):

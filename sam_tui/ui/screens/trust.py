@@ -44,7 +44,7 @@ class TrustScreen(ModalScreen[str]):
         super().__init__()
         self._trust = trust
         self.shown = trust.inspect()
-        """What the person sees, and so decides about."""
+        """The state that the person sees and decides about."""
         self._guard = KeyGuard(patience)
         self._body = VerticalScroll(can_focus=False)
 

@@ -50,7 +50,7 @@ def past_tense(summary: str) -> str:
 
 
 FEW_ROWS = 12
-"""Rows of a table that stand behind its first ones without being folded."""
+"""So many rows after the first ones of a table are shown without folding."""
 LONG_LINES, LONG_TEXT = 24, 4_000
 """Lines and characters of a prompt beyond which it folds, such as when a log was pasted."""
 CardState = Literal["running", "done", "failed", "unanswered"]
@@ -194,7 +194,7 @@ class Decided:
 
     text: str
     allowed: bool | None
-    """None where it is still open: another question follows."""
+    """Whether the call was allowed; None while another question decides."""
 
 
 Content = (

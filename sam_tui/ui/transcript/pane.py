@@ -33,7 +33,7 @@ ROW_BITS = 20
 
 _CURRENT = Style(reverse=True, bold=True)
 _OTHER = Style(underline=True, bold=True)
-"""The occurrence that a search stands at, and the others: also without colours."""
+"""The styles of the current match and of the other matches; they differ without colours, too."""
 
 
 def row_coordinate(order: int, row: int) -> int:
@@ -153,7 +153,7 @@ class BlockPane(Viewport):
         self._pattern: re.Pattern[str] | None = None
         self._match: tuple[int, int, int] | None = None
         self.asked_pictures: dict[int, bool] = {}
-        """Orders of pictures that were on the screen, and whether an answer is still waited for."""
+        """Orders of pictures that were requested; True while the answer is awaited."""
 
     @property
     def vertical_scrollbar(self) -> LeanScrollBar:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from sam_tui.ui.transcript.stream import LiveAnswer
 
 FRAME = 1 / 16
-"""Seconds between two drawings of what streams, at the least: text needs no more to grow smoothly."""
+"""The least seconds between two drawings of streaming text."""
 SHARE = 4
-"""A frame that took t seconds is followed by ``SHARE * t`` without one: the keyboard comes first."""
+"""After a frame that took t seconds, none is drawn for ``SHARE * t``, so that keys are handled first."""
 OUTPUT_KEPT = 64_000
-"""Characters kept of what a running call says."""
+"""Characters of a running call's output that are stored."""
 _LATER = 1 << 24
-"""Orders left free behind an open answer for its parts."""
+"""Orders reserved after an unfinished answer for its parts."""
 
 _SEVERITIES: Mapping[str, SeverityLevel] = {"warning": "warning", "error": "error"}
 
@@ -52,9 +52,9 @@ class Transcript(CursorPane):
         self._sources: dict[int, str] = {}
         self._step: set[int] = set()
         self._rest = 0.0
-        """Until when no frame is drawn."""
+        """The time before which no frame is drawn."""
         self.printed: set[int] = set()
-        """Groups of which something stands above as ordinary text."""
+        """Groups of which a part was already printed into the terminal's scrollback."""
         self.at_rest = True
         """Whether no frame is due."""
         self.notice_stores: list[Callable[[str, str], object]] = []

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sam_tui.ui.transcript.render.rows import Row
 
 KEPT = 2_000
-"""Blocks whose rows are kept; of older ones only the content is."""
+"""How many blocks have their drawn rows cached; for others only the content is stored."""
 WALK = 4
-"""Screens that a scroll may move and still be followed row by row; beyond, heights are estimates."""
+"""A scroll of at most so many screens is followed row by row; a longer one relies on estimated heights."""
 
 _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 """Set without its watchers: they would lay the screen out anew."""
@@ -64,7 +64,7 @@ class Viewport(ScrollView, can_focus=True):
         super().__init__(name=name, id=id, classes=classes)
         self.following = True
         self.draws = 0
-        """How often a block was drawn, ever."""
+        """How many blocks were drawn so far."""
         self.ledger = BlockLedger()
         self._kept: OrderedDict[int, tuple[Block, list[Row]]] = OrderedDict()
         self._palette: Palette | None = None

@@ -98,7 +98,8 @@ class PasteArea(Composer):
         self._styled: tuple[object, Style] | None = None
         """The theme and the style that the rows were last drawn with; None once a rule has changed."""
         self._chips: dict[str, str] = {}
-        """What each chip stands for; undo may bring one back, so none goes before the prompt is sent."""
+        """The text behind each chip; all are stored until the prompt is sent, because undo can restore
+        one."""
 
     @property
     def whole(self) -> str:

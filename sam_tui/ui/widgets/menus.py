@@ -18,7 +18,7 @@ _LOW = 30
 T = TypeVar("T")
 
 Row = Callable[[T, Sequence[T], bool], Content]
-"""Draws an entry among those shown, told whether it is the marked one."""
+"""Draws an entry; the last argument says whether it is marked."""
 
 
 class HintTaken(Message):
@@ -38,7 +38,7 @@ class HintMenu(Static, Generic[T]):
         self._about = about
         self.display = False
         self.moved = False
-        """Whether the person marked one, rather than the first being so by itself."""
+        """Whether the person marked an entry; the first is marked at the beginning."""
         self._entries: Sequence[T] = ()
         self._at = 0
         self._top = 0

@@ -29,10 +29,10 @@ _MODE_STYLES = {
 }
 _HERTZ = 4
 _FLASH = 3.0
-"""Seconds that something said in passing stays."""
+"""Seconds for which a brief message is shown."""
 _SPENT = 4
 _LEAST_SESSION = 16
-"""Columns below which nothing of a session can be told."""
+"""With fewer columns nothing about terminal sessions is shown."""
 
 
 @dataclass(slots=True)
@@ -64,17 +64,17 @@ class Standing:
     """The phase of a workflow and what it allows."""
     trust: str = ""
     audit: str = ""
-    """That the log of decisions is not whole."""
+    """A warning if the log of decisions is damaged."""
     beside: str = ""
     """What runs beside the conversation."""
     sessions: tuple[str, str] = ("", "")
-    """What goes on in the terminals: words and style."""
+    """The state of the terminals: words and style."""
     offer: str = ""
-    """What can be done about what the agent waits for."""
+    """What the person can do about the command that the agent waits for."""
     custom: str = ""
-    """What a program of the person's own printed."""
+    """The output of the person's own status command."""
     hint: str = ""
-    """How to get away from where the keys are, such as from a terminal."""
+    """The key that leaves the focused widget, such as a terminal."""
 
 
 def counted(tokens: int) -> str:
@@ -158,10 +158,10 @@ class StatusBar(Widget):
         self.notice = ""
         """A short hint that replaces the state until the next change, such as how to quit."""
         self.flashed = ""
-        """Something short that was said in passing."""
+        """A brief message that disappears by itself."""
         self._flashing: TimerHandle | None = None
         self._offer: Callable[[], str] = str
-        """What can be done about what the agent waits for, in words; nothing at first."""
+        """What the person can do about the command that the agent waits for; empty at first."""
         self._drawn = Content("")
         self._frame = 0
         self._moves = True

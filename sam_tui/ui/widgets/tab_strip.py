@@ -19,7 +19,7 @@ _MARKS: Mapping[str, tuple[str, str]] = {
     "limit": (" ! stopped", "$warning"),
     "cancelled": (" cancelled", "$text-muted"),
 }
-"""What is said of a state, and how it looks. Nothing of a conversation that rests."""
+"""The word and the style of each state; a conversation in which nothing runs has none."""
 _ON_SHOW, _BEHIND = "$background on $primary", "$foreground on $border-blurred"
 
 

@@ -89,11 +89,11 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self.border_title = Content("todos")
         self.items: tuple[Todo, ...] = ()
         self.selected: int | None = None
-        """The id of the item that keys are about."""
+        """The id of the item that keys act on."""
         self._editing: int | None = None
         """The id of the item whose title is being written; 0 for a new one."""
         self._armed: int | None = None
-        """The completed item that another d removes."""
+        """The completed item that a second d removes."""
         self._await_new = False
         self._keys: Mapping[str, Callable[[], object]] = {
             "up": lambda: self._go(-1),

@@ -19,7 +19,7 @@ from sam_tui.core.ports.processes.terminals import (
 _KEPT_ENDED = 20
 """Ended commands that a conversation can still read."""
 _START = 1.0
-"""Seconds that a start may take before the command is taken to run."""
+"""Seconds after which a command counts as running even if its shell has not reported that."""
 
 
 class RunningCommand:

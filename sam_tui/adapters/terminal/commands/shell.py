@@ -22,7 +22,7 @@ from sam_tui.adapters.terminal.processes.output import BoundedOutput, LiveText
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Confinement
 
 MOST_RUNS = 5
-"""How often one call runs a command, the person willing."""
+"""How often one call runs a command at most; the person approves each further run."""
 _READ = 64 * 1024
 _SETTLED = 0.02
 """Seconds after which a command has started, and a way in for the next one is made ready."""
@@ -30,9 +30,9 @@ _STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 _GRACE = 0.1
 """Seconds that processes left behind may still print after the shell itself ended."""
 _WRITES_NOTHING = {"GIT_OPTIONAL_LOCKS": "0"}
-"""For what may write nothing: git leaves out what it only writes by the way."""
+"""For commands that may write nothing: git then skips its optional writes."""
 _LAST_READS = 32
-"""More than any pipe holds, so that what the shell itself printed is whole."""
+"""More reads than any pipe holds, so that the whole output of the shell itself is read."""
 
 
 class ShellCommands:
@@ -41,7 +41,7 @@ class ShellCommands:
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self.leaders: set[int] = set()
-        """The processes of the confined commands that run, each the leader of its session."""
+        """The process ids of running confined commands; each leads its session."""
 
     @property
     def confinement(self) -> Confinement:

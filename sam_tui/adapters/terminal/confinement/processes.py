@@ -62,13 +62,13 @@ class Tracking:
         self.apart = False
         """Whether the supervisor outlives the program."""
         self.look = SharedLook().take
-        """Look at all processes, together with whoever else wants to."""
+        """Reads the process table once for all who ask at the same time."""
         self._mark = secrets.token_hex(8)
         self._runs = 0
         self._control: socket.socket | None = None
         self._exceeded: dict[int, set[str]] = {}
         self.open: set[TrackedRun] = set()
-        """The runs that have begun and whose processes have not all ended, as far as anybody looked."""
+        """The runs whose end nobody has seen yet."""
         self._terminals = False
         self._pool: ParentPool | None = None
         _TRACKINGS.add(self)

@@ -63,9 +63,9 @@ class ConfinedRun:
         self.prefix = prefix
         self.passed = passed
         self.ends_whole = ends_whole
-        """Whether the kernel ends all its processes with the first: a process namespace of its own."""
+        """Whether the kernel ends all processes with the first, in a process namespace."""
         self.ready: HeldStart | None = None
-        """Somebody who is in there already, and waits for the command."""
+        """A process that has already entered the sandbox and waits for the command."""
         self._release: Callable[[], None] | None = release
 
     @property
@@ -193,7 +193,7 @@ def _access(line: str, paths: list[str]) -> OutsideAccess:
 
 
 _SECONDS = 20.0
-"""Longer than any machine that works takes, however busy it is."""
+"""A time limit that no working machine reaches, however busy it is."""
 _COMMAND = 'echo in > in && cat in && mkdir d && rmdir d && ! echo out > "$OUTSIDE/out"'
 
 

@@ -92,7 +92,7 @@ class Sandbox:
             able = replace(able, landlock=min(able.landlock, abi))
         self._bubblewrap = bubblewrap() if strict else None
         self.secrets = tuple(secrets)
-        """What commands may not read."""
+        """The paths that commands may not read."""
         self.opened = tuple(map(os.path.realpath, opened))
         """Real paths among the secrets that commands may read."""
         self._caches = tuple(caches)
@@ -102,9 +102,9 @@ class Sandbox:
         self.reads: Callable[[], ReadTerms] = ReadTerms
         self.passed = NONE_PASSED
         self.misses = Misses(nobody)
-        """What of the environment's secrets commands start with."""
+        """Reports variables that were withheld and that a failed command may have needed."""
         self.tracking = Tracking(CommandLimits())
-        """What was started."""
+        """Tracks the processes of all runs."""
         self._scratch: str | None = None
         self._prepared = PreparedRun()
         # Apart from the sandbox, so that it outlives it by a moment.

@@ -8,7 +8,7 @@ from sam_tui.adapters.terminal.emulator.ghostty import ffi, lib
 
 Rgb = tuple[int, int, int]
 Colour = int | Rgb | None
-"""A number of the palette, a colour, or the terminal's own."""
+"""A number of the palette, RGB values, or None for the terminal's own colour."""
 _PALETTE = 256
 _REVERSED = 5
 """DECSCNM: plain text in the colours of each other."""
@@ -83,7 +83,7 @@ _SPECIAL = range(5)
 _DYNAMIC = range(13, 20)
 """Of the pointer, Tektronix and what is marked."""
 _GROUNDS = frozenset((14, 16, 17))
-"""Those that are the colour of the ground until a program sets them."""
+"""Numbers that stand for the background until a program sets them."""
 _PART = re.compile(rb"([0-9]+);([^;]+)")
 
 

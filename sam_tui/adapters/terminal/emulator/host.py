@@ -21,7 +21,7 @@ from sam_tui.adapters.terminal.emulator.sequences import Sequences
 from sam_tui.core.ports.processes.screens import ClipboardRequest
 
 CELL_WIDTH, CELL_HEIGHT = 8, 16
-"""Pixels of a cell that programs are told: there are none here, but they ask."""
+"""The size of a cell in pixels that programs are told, because they ask although there are none."""
 LONGEST_HOLD = 0.15
 """Seconds that a program may keep the screen from being drawn (mode 2026)."""
 
@@ -34,7 +34,7 @@ _CELL_BYTES, _ROW_BYTES = 8, 200
 _CLIPBOARD = 256 * 1024
 Rgb = tuple[int, int, int]
 _LIGHT, _DARK = (229, 229, 229), (0, 0, 0)
-"""Colours of plain text, told where nobody says others: a program that asks waits for an answer."""
+"""The default colours that programs are told, because a program that asks waits for an answer."""
 _LOCATIONS = {"p": "primary", "s": "selection"}
 
 
@@ -45,9 +45,9 @@ class EmulatorHost:
         self.answers: list[bytes] = []
         """What is to be sent back to the program, oldest first."""
         self.requests: list[ClipboardRequest] = []
-        """What the program wants of the clipboard, oldest first."""
+        """What the program asked of the clipboard, oldest first."""
         self.bells = 0
-        """How often the bell rang. Collected, because nothing may go wrong within the library."""
+        """How often the bell rang; only counted, as no error may occur inside a callback of the library."""
         self.dark = True
         self._terminal = terminal
         self._scrollback = 0

@@ -30,11 +30,11 @@ _OTHER_KEY = b"\x1b[27;"
 """Enter, Tab and the like with a modifier, in a form (modifyOtherKeys) that only programs which ask
 for it understand. The library uses it always."""
 _ALT_A = Stroke("A", ALT, "a", ord("a"), 0)
-"""Told in that form only where a program asked for it."""
+"""Sent in that form only if a program asked for it."""
 _F3_HELD = b"\x1b[13;"
 """F3 with a modifier in kitty's protocol. The library uses it always; ``R`` is what terminfo says."""
 _ESCAPE = Stroke("ESCAPE", 0, "", 0, 0)
-"""Told in that protocol only where a program asked for it."""
+"""Sent in kitty's protocol only if a program asked for it."""
 _CONTROLS = dict.fromkeys(range(0x80, 0xA0), " ")
 _BRACKETED_PASTE = 2004
 

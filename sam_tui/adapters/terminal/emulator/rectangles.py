@@ -22,11 +22,11 @@ from sam_tui.adapters.terminal.emulator.modes import MARGINS
 _PUT_ASIDE = ((4, True), (6, False), (7, False))
 """IRM, DECOM and DECAWM: the mode's number, and whether it is ANSI's."""
 MOST_CELLS = 32 * 1024
-"""Cells that one piece of output may have filled, erased or copied: a few bytes ask for a whole screen."""
+"""Cells that one piece of output may change, because a few bytes can request a whole screen."""
 _LEAST_CELLS = 64
-"""What even the smallest operation counts as."""
+"""The cells that the smallest operation counts as."""
 _ROW = 4
-"""What a row counts as whose cells the library moves at once."""
+"""The cells that a row counts as if the library moves it at once."""
 _PLAIN_PEN, _ASCII = b"\x1b[m", b"\x0f\x1b(B"
 _ORIGIN = 6
 
@@ -238,4 +238,4 @@ _OPERATIONS: Mapping[bytes, Callable[[Rectangles, list[int]], None]] = {
     b"{": Rectangles.erase_unprotected,
     b"v": Rectangles.copy,
 }
-"""By the last byte."""
+"""The operations by the last byte of their sequence."""

@@ -50,7 +50,7 @@ _REPORTS = {
     b"[0x": b"[2;1;1;128;128;1;0x",
     b"[1x": b"[3;1;1;128;128;1;0x",
 }
-"""What is answered always the same."""
+"""Queries whose answer never changes."""
 Act = Callable[[bytes], None]
 
 

@@ -81,7 +81,7 @@ class HeldProcess:
         self.ring = ring
         self.supervision = supervision
         self.earlier_hold = Hold()
-        """Who held it when an earlier program went, and what that left to be redacted."""
+        """The hold at the end of an earlier program, and the typed text that is still to be redacted."""
         self._control = control
 
     def on_output(self, data: bytes) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 PLACEHOLDER = "[typed by the person]"
 """Stands for what the person typed wherever the agent would read it."""
 HIDDEN = "\U000f5a3d"
-"""A private character of one cell: stands for each cell that was written while the person held it."""
+"""A private character of one cell that replaces each cell written while the person held the session."""
 _COVERED = re.compile(f"{HIDDEN}(?:[{HIDDEN} ]*{HIDDEN})?")
 _RUN = 8
-"""Characters in a row that are taken out wherever they stand in something that was typed."""
+"""So many consecutive characters of typed text are redacted wherever they occur."""
 _SHORTEST_LINE, _SHORTEST_WORD = 3, 4
 _MOST_KNOWN = 64 * 1024
 _PASSED_OVER = re.compile(
@@ -19,7 +19,7 @@ _PASSED_OVER = re.compile(
 )
 """What may come between typed characters on their way: control sequences, wraps, blanks, quotes."""
 _ORDINARY = re.compile(r"[^\W\d_]*|-{1,2}[^\W\d_-]*")
-"""Words that tell nothing by themselves: letters alone, and options."""
+"""Words that reveal nothing: letters alone, and options."""
 
 
 class TypedRedaction:

@@ -15,13 +15,13 @@ from sam_tui.adapters.terminal.person_input.redaction import Known, TypedRedacti
 from sam_tui.core.ports.processes.terminals import Handover, Holder
 
 NOT_RECORDED = "\r\n[the person typed here; what happened meanwhile is not recorded]\r\n"
-"""Stands in a session's output for all that was printed while the person held it."""
+"""Replaces all output of the session while the person held it."""
 _MOST_TOLD = 16 * 1024
-"""Characters of what was typed that are told to whoever keeps the session."""
+"""Characters of typed text that are passed to the process that keeps the session."""
 _ENDS = re.compile(rb"[\r\n\x03]")
-"""Enter and Ctrl+C: nothing of a line is left after them."""
+"""Enter and Ctrl+C: they end the line."""
 _KILLS = b"\x15\x17"
-"""Ctrl+U, Ctrl+W: what was typed before them stands no longer beside what follows."""
+"""Ctrl+U and Ctrl+W: they erase typed text, which is noted first."""
 _PASTE = re.compile(rb"(\x1b\[20[01]~)")
 _PASTED, PASTE_OVER = b"\x1b[200~", b"\x1b[201~"
 
@@ -63,9 +63,9 @@ class SessionHolder:
         self.reason = ""
         self.handover: Handover | None = None
         self.open = False
-        """Whether keys of the person may stand in a line that has not been ended."""
+        """Whether the unfinished line may contain keys of the person."""
         self.touched = False
-        """Whether the person typed at all since they took it, or since nothing of it was left."""
+        """Whether the person has typed since taking the session, or since their text was gone."""
         self.aside = ""
         """The line that the person left unfinished, until they take the session again."""
         self._personal = personal

@@ -13,10 +13,10 @@ from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTable
 
 Stages = Sequence[tuple[signal.Signals, float]]
-"""Signals in order, each with the seconds that it is given to work."""
+"""Signals in order, each with the seconds to wait before the next."""
 _MOMENT = 0.02
 _REST = 4
-"""So many times as long as a look took, no other is made."""
+"""The wait between two looks, as a multiple of the time that a look took."""
 
 
 class SharedLook:

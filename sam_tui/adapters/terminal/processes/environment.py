@@ -43,7 +43,7 @@ PROVIDER_KEYS: Final = frozenset({
     "XAI_API_KEY",
     "ZAI_API_KEY",
 })
-"""Keys that pay for models: a command the agent writes has no business with them."""
+"""Keys of model providers, which cost money: commands of the agent never need them."""
 NONE_PASSED: Final = PassedVariables(reserved=PROVIDER_KEYS)
 """The person named no variable."""
 

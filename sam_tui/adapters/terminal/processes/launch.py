@@ -106,9 +106,9 @@ class HeldStart:
 
 
 _GATE = 'read -r _ || exit; read -r _; exec <{input}; eval "shift;$1"'
-"""Waits for a word and the end of its input, then is the command; it ends without the word."""
+"""Waits for a word and the end of its input, then becomes the command; without the word it ends."""
 _OUTER_GATE = 'read -r _ || exit; read -r _; exec <{input}; exec "$@"'
-"""The same before the words of a program that confines it, which also starts others."""
+"""The same gate before a confining program, which also starts other programs."""
 _WORD = b"\n"
 _BASH_GATE = b"exit"
 """The same for bash, which reads a file to its end from its input before it looks at the command.

@@ -42,7 +42,7 @@ TAIL_BYTES = 512 * 1024
 LIVE_BYTES = 64 * 1024
 LIVE_INTERVAL = 1 / 30
 FLOOD_BYTES = 1024 * 1024
-"""After so much of one command nobody reads along: 4 KiB a second show that it goes on."""
+"""After so many bytes nobody reads every line: 4 KiB a second show that the command runs."""
 FLOOD_BATCH = 4 * 1024
 FLOOD_INTERVAL = 1.0
 

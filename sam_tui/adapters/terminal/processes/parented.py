@@ -19,9 +19,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import STARTED
 
 _MOST_FREE = 1
 _PATIENCE = 5.0
-"""Seconds in which a parent has to answer."""
+"""Seconds within which a parent must answer."""
 _MOMENT = 0.1
-"""Seconds in which one that runs has said how its command ended."""
+"""Seconds within which a living parent reports how its command ended."""
 _KILLED = -signal.SIGKILL
 _SAY = b"{}"
 
@@ -68,10 +68,10 @@ class Parent:
         self.pool = pool
         self.control = control
         self.process: ParentedProcess | None = None
-        """The newest that it started."""
+        """The last process that it started."""
         fields = stat_fields(pid)
         self.identity = (pid, 0 if fields is None else int(fields[STARTED]))
-        """Its number and when it started."""
+        """Its process id and its start time."""
 
     @property
     def free(self) -> bool:

@@ -17,7 +17,7 @@ class ParentedShell:
         """Start it; raises ``ToolError`` when the folder or the program is missing."""
         require_folder(launch.cwd)
         self.group = ControlGroup.create(launch.processes) if launch.processes else None
-        """What counts its processes."""
+        """The control group that counts its processes."""
         try:
             self.fd, terminal = os.openpty()
         except OSError as error:

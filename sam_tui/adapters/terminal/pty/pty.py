@@ -32,9 +32,9 @@ _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
 _NOTICE, _NOTICED = 0.02, 2.0
 """Seconds between two looks whether a program has taken its new size in, and of all of them."""
 _REDRAWS = 5
-"""How often a program that prints nothing is asked to draw."""
+"""How often a program that prints nothing is asked to redraw."""
 _POLLS_TERMINALS = sys.platform == "linux"
-"""macOS cannot be relied on to poll them: the loop, which asks otherwise, goes on reading there."""
+"""Whether terminals can be polled; on macOS the event loop reads them instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Child:
 
     def __init__(self, launch: PtyLaunch) -> None:
         self.group = ControlGroup.create(launch.processes) if launch.processes else None
-        """What counts its processes, and ends them with it."""
+        """The control group that counts its processes, and ends them with it."""
         self._process = _spawn(launch, self.group)
         self.fd: int = self._process.fd
         self.pid: int = self._process.pid
@@ -202,10 +202,9 @@ class Pty:
         self._gathering.finish()
 
     def write(self, data: bytes) -> None:
-        """Send bytes to the program as typed input; the rest is sent whenever the terminal can take more.
+        """Send typed input of any size; what the terminal cannot take yet is sent once the program reads.
 
-        A paste of any size is accepted while nothing waits. Raises ``ToolError`` if the session has ended,
-        or if more than a megabyte would then wait for the program to read it.
+        Raises ``ToolError`` if the session has ended, or if input waits and would exceed a megabyte.
         """
         if not self.running:
             raise ToolError("The terminal session has ended.", hint="Create a new session.")

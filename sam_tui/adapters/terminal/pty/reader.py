@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any
 
 _GATHERING_SECONDS = 0.004
-"""Seconds that pieces are gathered after the first, which is passed on at once."""
+"""Seconds during which pieces after the first, which is passed on at once, are joined."""
 _GATHERED_BYTES = 256 * 1024
 """Bytes that are passed on without waiting for the moment to end."""
 _FLOOD = 32 * 1024
@@ -127,15 +127,15 @@ def _library() -> Any:
 
 _READ = 64 * 1024
 _BATCH = 32 * 1024
-"""Bytes that are worth waking the loop for."""
+"""Bytes after which the event loop is woken."""
 _MOST = 256 * 1024
-"""Bytes that may wait for the loop; the program that prints them waits then too."""
+"""Bytes that may wait for the event loop; then the printing program waits, too."""
 _MOMENT = 4
 """Milliseconds without output after which less than a batch is passed on."""
 _LULL = 50
 """Milliseconds without output after which the flood is over."""
 _WINDOW, _LEAST = 0.25, 256 * 1024
-"""A flood that brings no more bytes than these in so many seconds is none."""
+"""Output below so many bytes within so many seconds is no flood."""
 
 
 class Flood:

@@ -11,7 +11,7 @@ _SGR = {
     **{"reverse": "7", "hidden": "8", "strike": "9"},
 }
 _PLAIN = "\x0f\x1b(B\x1b[4l\x1b[?6;69l\x1b[r\x1b[m"
-"""Characters, positions and colours as they are said: what a program set would change the picture."""
+"""Resets character sets, insert mode, margins and colours, which would change the picture."""
 _NOT_SET = re.compile(r"\x1b\[\?(?:47|1047|1049|2026)h")
 """Which screen is shown is the caller's; a picture is whole."""
 _TOP, _LEFT = re.compile(r"\x1b\[(\d+);\d+r"), re.compile(r"\x1b\[(\d+);\d+s")

@@ -9,11 +9,11 @@ from sam_tui.adapters.terminal.recordings.asciicast import CastEvent, Recording,
 from sam_tui.core.errors import ToolError
 
 LONGEST_PAUSE = 2.0
-"""Seconds: what was recorded as a longer pause takes no longer."""
+"""Seconds to which longer recorded pauses are shortened."""
 SPEEDS = (0.1, 32.0)
 _PIECE = 64 * 1024
 _SLICE = 0.008
-"""Seconds that drawing may take at once, so that keys are heard while a recording is sought."""
+"""Seconds of drawing without a break, so that keys are handled while the person seeks."""
 
 
 class CommandOutput:

@@ -14,7 +14,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.text.plain import escaped
 
 _BESIDE = ".sam-tui-rehearsed-"
-"""Where the new files wait, in the workspace, so that they only have to be renamed."""
+"""The folder in the workspace for new files, so that they only have to be renamed."""
 
 
 def commit(workspace: str, changes: Sequence[Differing]) -> None:

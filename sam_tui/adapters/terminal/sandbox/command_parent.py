@@ -29,13 +29,13 @@ IGNORED = (
     *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM),
 )
-"""What a command sends to its parent does not end that."""
+"""Signals that the parent ignores, so that its command cannot end it."""
 MOST_DESCRIPTORS = 64
-"""That come with one message."""
+"""The most descriptors of one message."""
 _OWN = min(900, os.sysconf("SC_OPEN_MAX") - 16)
 """Descriptors from here on are the parent's own; those below can be the command's."""
 _LAST_SECONDS = 10.0
-"""In which parents have to end by themselves."""
+"""Seconds within which parents must end by themselves."""
 
 
 class Parents(Subreaper):

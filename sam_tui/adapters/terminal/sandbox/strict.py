@@ -15,7 +15,7 @@ _PUT_BACK = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/res
 """What /etc/resolv.conf links to, for names on the network. Read-only, as all the rest."""
 _ATTEMPT = ("--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--unshare-net", "true")
 _SECONDS = 20.0
-"""Longer than any machine that works takes, however busy it is."""
+"""A time limit that no working machine reaches, however busy it is."""
 _working: set[str] = set()
 
 

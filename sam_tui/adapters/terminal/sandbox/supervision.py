@@ -39,21 +39,21 @@ class Held:
     ) -> None:
         self.descriptor = entry
         self.receive = sync
-        """Takes in all that the supervisor said by now."""
+        """Handles all messages that the supervisor has sent."""
         self.refused: list[OutsideAccess] = []
         self.lives = True
-        """Until its end was heard of."""
+        """True until the end of the supervisor is known."""
         self.sessions: dict[int, int] = {}
         """Those that its processes began besides the command's own, and when their leaders started."""
         self.exceeded: set[str] = set()
-        """The limits for which it was ended."""
+        """The limits that the run exceeded, for which it was ended."""
         self.drafting = False
-        """Whether it wrote to a place, so that its end may not be all of it."""
+        """Whether it wrote to a protected place, so that the supervisor works on after its end."""
         self.finished = asyncio.Event()
         self.abandoned = False
-        """Its supervisor ended before it, so that it can do next to nothing any more."""
+        """Whether its supervisor ended first, so that most of its calls fail."""
         self.when_abandoned: Callable[[], None] | None = None
-        """Ends it then."""
+        """Ends a run whose supervisor ended first."""
         self._ask = ask
         self._questions: set[asyncio.Task[None]] = set()
         self.idle = asyncio.Event()

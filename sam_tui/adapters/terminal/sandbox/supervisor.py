@@ -63,12 +63,12 @@ class Supervisor:
         self._shared: SharedNetwork | None = None
         self._telling = threading.Lock()
         self._counted: list[Watch] = []
-        """The runs whose processes may have only so much together."""
+        """The runs whose processes have limits."""
         self._count_next = 0.0
         calls: Mapping[str, int] = native.calls if native else {}
         self._names = {number: name for name, number in calls.items()}
         self._ended: list[Own] = []
-        """What runs that are over made outside of their folders: it goes with the session."""
+        """What ended runs made outside of their folders; it is removed with the session."""
         self._drafts = Drafts(self._listen_to)
         named = name_handlers(self._drafts)
         handlers = named | metadata_handlers() | connection_handlers()

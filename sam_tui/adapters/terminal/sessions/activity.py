@@ -123,7 +123,7 @@ def _image(pid: int) -> str:
 
 
 _PAUSE = 0.05
-"""Seconds without output after which it is worth asking what the processes do."""
+"""Seconds without output after which the state of the processes is read."""
 _LONG_PAUSE = 0.3
 """The same for a program that waits for several things, and whose last line reads as a question."""
 _POLL_PAUSE = 1.0
@@ -131,9 +131,9 @@ _POLL_PAUSE = 1.0
 _QUIET = 2.0
 _LINE = 400
 _STEP = 1.0
-"""Seconds that a job is given to end after each signal."""
+"""Seconds to wait after each signal to a job."""
 _ESCALATION = 10.0
-"""Seconds after which a command that does not end is left alone."""
+"""Seconds after which the program gives up on a command that does not end."""
 
 
 class Activity:

@@ -27,7 +27,7 @@ _LEAVE = re.compile(rb"\x1d|\x1b\[93(?::\d*)*;(?:5|69|133|197)(?::[12]?)?(?:;\d*
 """Ctrl+], as terminals send it plainly, by kitty's protocol (with locks on or not), by modifyOtherKeys.
 Pressed twice it ends being here, as in the workbench, and leaves the session running."""
 _WITHIN = 0.6
-"""Seconds after which the first of the two stands alone, as in the workbench."""
+"""Seconds within which the second Ctrl+] must follow, as in the workbench."""
 _OPENING = b"\x1b[?1049h\x1b[22;0t\x1b]2;sam-tui: Ctrl+] twice leaves\a\x1b[H\x1b[2J"
 """The other screen, so that nothing of the session stays here; the title, which was put by before."""
 _CLOSING = b"\x1b[<99u\x1b[23;0t"
@@ -103,10 +103,10 @@ class _Attachment:
         self._screen = EmulatedScreen(size.columns, size.lines)
         self._underlines = drawn_by(os.environ)
         self._first = b""
-        """A Ctrl+] that may be the first of two."""
+        """A Ctrl+] that waits for a second one."""
         self._timer: asyncio.TimerHandle | None = None
         self._at_prompt = False
-        """Whether the shell waits for a line."""
+        """Whether the shell reads a command line."""
         self._before = process.earlier_hold.holder
         self._session_holder = SessionHolder(personal=False)
         self._session_holder.resume(process.earlier_hold)

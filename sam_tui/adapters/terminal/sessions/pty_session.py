@@ -37,7 +37,7 @@ Size = tuple[int, int]
 
 LARGEST_SIDE = 1000
 _LONGEST_HOLD = 0.2
-"""Seconds after which a program that keeps the screen from being drawn (mode 2026) is not heeded."""
+"""Seconds for which a program may keep the screen from being drawn (mode 2026)."""
 
 
 class PtySession(Watchers):
@@ -68,7 +68,7 @@ class PtySession(Watchers):
         self.resumed = False
         """Whether it comes from an earlier run of the program."""
         self.selection = ""
-        """What the person has selected of it in the workbench."""
+        """The text of it that the person has selected in the workbench."""
         self.pty = Pty(process, self._heard, self._ended)
         self.pid = self.pty.pid
         """The id of the shell, which leads its session."""

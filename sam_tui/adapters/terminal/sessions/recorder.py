@@ -13,9 +13,9 @@ from sam_tui.adapters.terminal.sessions.safe_output import SafeOutput
 from sam_tui.adapters.terminal.sessions.turns import Turns
 
 _AROUND = 4096
-"""Characters of what was written already in which something that was typed may begin."""
+"""Characters of written output that may contain the beginning of typed text."""
 _FOLLOWING = 16
-"""Characters that must follow on a piece before it is written: it may begin what they end."""
+"""A piece is written only after so many further characters, as they may complete typed text."""
 
 
 class SessionRecording:

@@ -27,7 +27,7 @@ from sam_tui.core.ports.processes.terminals import CommandRecord, SessionSpec, T
 _LONGEST = 10.0
 """Seconds that a start may take; a shell that never tells its first prompt is asked about after them."""
 _AGAIN = 1.0
-"""Seconds for which a refusal holds: what is typed later is asked anew."""
+"""Seconds for which a refusal is valid; later input leads to a new question."""
 
 
 class AskAfterStart:

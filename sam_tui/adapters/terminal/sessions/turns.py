@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 _INTERRUPT = b"\x03"
 _TAKEN_IN = 10.0
-"""Seconds that a shell is given to read what was typed, and a program to ask for more."""
+"""Seconds for a shell to read typed input, and for a program to ask for more."""
 _ANSWER = 10.0
-"""Seconds that it is given to tell its line, and then to tell its next prompt, while it works."""
+"""Seconds for a shell to report its line, and then its next prompt."""
 _PAUSE = 0.05
 _AROUND = 4096
 _ENTERS = re.compile(rb"[\r\n]")
 _KEY_AS_TEXT = re.compile(r"\x1b?\[7717~")
 """What a line has of the key that sets it aside, where a search or another key's beginning took it."""
 _DRAWS = ("bash", "zsh")
-"""Shells that tell the end of their prompts: until then nothing typed is drawn."""
+"""Shells that report the end of their prompts; before it, typed text is not drawn."""
 _LEFT = "The person left a line unfinished in this terminal, so nothing was typed."
 _WAYS = "Ask them to finish it (hand_over), or send \\u0003 alone, which drops it."
 
@@ -75,7 +75,7 @@ class Turns(SessionHolder):
         super().__init__(personal=origin.conversation is None)
         self.view: AgentView | None = None
         self.blocked = ""
-        """Why the agent's keys are not let in, where something unfinished stands before them."""
+        """Why the agent may not type: an unfinished line is in the way."""
         self._parts = parts
         self._pty, self._log, self._activity = parts.pty, parts.log, parts.activity
         self._draws = os.path.basename(origin.shell) in _DRAWS

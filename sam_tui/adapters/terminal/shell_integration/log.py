@@ -44,7 +44,7 @@ class ShellLog:
         self.trusted = self.integrated = False
         """Whether the last mark is valid; whether there was any."""
         self.past = False
-        """Whether what comes now happened earlier, so that its times are not known."""
+        """Whether the output being read was printed earlier, so that its times are unknown."""
         self.directory = ""
         self._printed = printed
         self._clock = clock

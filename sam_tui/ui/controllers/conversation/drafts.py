@@ -14,7 +14,7 @@ SECTION = "drafts"
 MOST, LONGEST = 40, 20_000
 """Drafts that are stored, and characters of each at most."""
 PAUSE = 1.0
-"""Seconds without a change after which the draft is written: the program may be killed."""
+"""Seconds without a change after which the draft is stored, in case the program is killed."""
 
 
 class PromptDrafts:
@@ -30,7 +30,8 @@ class PromptDrafts:
         self._begin = f"begin {context.runtime.workspace.root}"
         self._key = self._begin
         self._left: str | None = None
-        """What stood in the prompt when the conversation changed, until that was looked at."""
+        """The text of the prompt when the person went to another conversation; it still has to be
+        stored."""
         self._later: asyncio.TimerHandle | None = None
         current.changed.watch(self._changed)
         current.leaving.watch(self._leave)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.storage import ExportForm
 
 _FORMS: "dict[str, ExportForm]" = {".json": "json", ".html": "html", ".htm": "html"}
-"""What is written by the ending of a file; Markdown for any other."""
+"""The format by the ending of the file's name; Markdown for any other."""
 _NUMBERS = 1_000
 
 

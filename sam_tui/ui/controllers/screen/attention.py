@@ -73,7 +73,7 @@ class Attention:
         self._terms = terms
         self.title = WindowTitle(emit)
         self.focus_reported = False
-        """Whether the terminal around tells where the person looks."""
+        """Whether the outer terminal reports when it gains and loses the focus."""
 
     @property
     def away(self) -> bool:

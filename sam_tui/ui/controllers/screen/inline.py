@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sam_tui.ui.driver.inline import Region
 
 _LIVE = 10
-"""Rows of what is in work that are shown at most."""
+"""The most rows for output of work in progress."""
 _ROOMY = 24
 """Rows for a question, a dialog, the search or the side column."""
 
@@ -30,7 +30,7 @@ class InlineTerminal(Protocol):
 
     region: "Region"
     placed: bool
-    """Whether it is known where the region is."""
+    """Whether the position of the region in the terminal is known."""
 
     def print_above(self, lines: list[str]) -> None:
         """Print lines as ordinary text above the drawn rows."""

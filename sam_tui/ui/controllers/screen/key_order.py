@@ -11,7 +11,7 @@ from textual.message_pump import MessagePump
 
 _LOOK_AGAIN = 0.1
 _LONGEST = 5.0
-"""Seconds between two looks at a widget that a key went to, and after which no key waits any more."""
+"""The longest that keys wait, in seconds, for the widget that must handle an earlier key first."""
 
 
 class KeyArrived(Message):

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 RUN_COMMAND = "terminal_operations.run_command"
 SOON = 1.0
-"""Seconds after which a command that goes on has a tab."""
+"""Seconds after which a running command gets a tab."""
 _KEPT = 100_000
-"""Characters of what came before there was a tab."""
+"""Characters of output that are stored until the command has a tab."""
 
 
 @dataclass(slots=True)

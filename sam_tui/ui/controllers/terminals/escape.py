@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.terminals import CommandRecord, TerminalSession
 
 _SILENCE, _WITHIN = 2.0, 30.0
-"""Seconds without output, and at most, until a shell that marks nothing is taken to be done."""
+"""A shell that prints no marks counts as finished after so many seconds without output, or in all."""
 _MARK = "\x1b]133;"
-"""What a shell prints that tells where its commands begin and end (OSC 133)."""
+"""The sequences by which a shell marks the beginning and end of its commands (OSC 133)."""
 _KILL_LINE = b" \x15"
-"""Takes away what is typed at the shell's prompt, where it can be yanked back; of nothing it would ring."""
+"""A space and Ctrl+U: cuts the typed line, which can be yanked back; Ctrl+U rings on an empty line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ _WEB = re.compile(r"https?://", re.IGNORECASE)
 _BELL_PAUSE = 1.0
 _PREVIEW = 200
 _LARGEST_PROMPT = 20_000
-"""Characters of output that are put into the prompt; of more, head and tail."""
+"""The most characters of output to put into the prompt; longer output keeps its head and tail."""
 _SESSION = "session"
 _ONCE = ScopeChoice("once", "this once", "once")
 _WHY = "A program in your terminal asks (OSC 52)."
@@ -49,7 +49,7 @@ class TerminalRequests:
         self._runtime = context.runtime
         self._title = title
         self._writers: set[str] = set()
-        """The views whose programs may set the clipboard until the end."""
+        """The views whose programs may set the clipboard for the rest of the run."""
         self._asking: set[tuple[str, str]] = set()
         self._last_bell = 0.0
 

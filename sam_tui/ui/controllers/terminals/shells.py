@@ -9,11 +9,11 @@ from sam_tui.ui.widgets.terminal.canvas import TerminalCanvas
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 _LEAST = 2
-"""Columns and rows that a shell has at least."""
+"""The least columns and rows of a shell."""
 _STARTS_WITHIN = 20.0
 """Seconds that a new shell has to show its prompt."""
 _HIDDEN = (80, 24)
-"""Its size while it is not on show."""
+"""The columns and rows of a hidden shell."""
 
 
 class Shells:
@@ -24,7 +24,7 @@ class Shells:
         self._screen = context.screen
         self._runtime = context.runtime
         self._refused = False
-        """Whether a shell could not be opened: none is tried unasked after that."""
+        """Whether opening a shell failed; then none is opened without a request of the person."""
         self._closed = False
 
     def close(self) -> None:

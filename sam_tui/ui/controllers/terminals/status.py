@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 LONG = 2.0
-"""Seconds from which on a command is worth a word when it ended well."""
+"""Seconds after which the end of a successful command is reported."""
 QUIET = (5, 10, 20, 30, 45, 60)
-"""Seconds of silence that are told; then every minute."""
+"""Seconds without output after which the silence is reported, and again every minute."""
 _SOON = 1.0
 _COMMAND, _QUESTION = 24, 28
 _PROMPTS = tuple(":?>]$#%)")
-"""What questions end with."""
+"""Characters with which a question of a program ends."""
 
 Weight = Literal[0, 1, 2, 3, 4]
 
@@ -122,7 +122,7 @@ def _span(seconds: int) -> str:
 
 
 _PACE = 1.0
-"""Seconds between two looks at least, however much the terminals print."""
+"""The least seconds between two updates of the status, however much the terminals print."""
 
 
 class TerminalStatus:

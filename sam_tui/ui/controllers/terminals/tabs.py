@@ -17,7 +17,7 @@ class Tabs:
         self._app = app
         self._screen = screen
         self._armed: TerminalView | None = None
-        """The view that another attempt closes although a command runs in it."""
+        """The view in which a command runs; a second attempt to close it succeeds."""
 
     @property
     def actions(self) -> Mapping[str, Callable[[str], object]]:

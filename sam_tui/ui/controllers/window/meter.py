@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
 _FIRST = 5
-"""Messages named that would leave first."""
+"""How many of the messages that a compaction would remove first are named."""
 
 
 def context_share(runtime: "Runtime", session: "Session | None", usage: Usage) -> str:

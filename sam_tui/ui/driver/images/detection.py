@@ -13,7 +13,7 @@ _SIXEL = "4"
 _KITTY = re.compile(r"kitty\((\d+)\.(\d+)")
 _PASSES = ("on", "all", "1", "2")
 _FIRST_KITTY = (0, 28)
-"""The first to draw images over cells."""
+"""The first version of kitty that draws images over cells."""
 
 
 def answers_safely(environment: Mapping[str, str]) -> bool:

@@ -17,11 +17,11 @@ from sam_tui.ui.driver.images.marks import cell_of, cell_text, is_picture_cell
 from sam_tui.ui.driver.images.placements import Placement, Placements
 
 SETTLED = 0.1
-"""Seconds for which a picture stands before its image is drawn: scrolled, it would be sent often."""
+"""Seconds without scrolling after which an image is sent, so that scrolling does not send it often."""
 _MOST_WRITTEN = 700_000
-"""Bytes for one image at most: a terminal that is slow to take more falls behind."""
+"""The most bytes of one image; more would hold up a slow terminal."""
 _KEPT = 8
-"""Images that are kept as they are written."""
+"""How many encoded images are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class Overlays:
     _standing: dict[int, tuple[ImagePlace, float]] = field(
         default_factory=dict[int, tuple[ImagePlace, float]]
     )
-    """Pictures that are whole, and since when they stand there."""
+    """Fully visible pictures, and since when each has not moved."""
     _starts: dict[int, tuple[CellRow, Starts]] = field(
         default_factory=dict[int, tuple[CellRow, Starts]]
     )
     _images: dict[tuple[int, int, int], str] = field(
         default_factory=dict[tuple[int, int, int], str]
     )
-    """By number and size of a cell; empty where there can be none."""
+    """Encoded images by number and size of a cell; empty if the picture cannot be encoded."""
     _clears: bool = False
 
     def forget(self) -> None:

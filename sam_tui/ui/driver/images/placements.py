@@ -62,7 +62,7 @@ class Placement:
     graphic: Graphic
     cells: Cells
     sent: bool = False
-    """Whether kitty has it."""
+    """Whether the image was transmitted to kitty."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -81,7 +81,7 @@ class Placements:
     _first_id: int = field(default_factory=lambda: 0x10000 + secrets.randbelow(0xEF0000))
     _removed: list[int] = field(default_factory=list[int])
     _waiting: list[Placement] = field(default_factory=list[Placement])
-    """Those that kitty has to be handed."""
+    """Images still to be transmitted to kitty."""
 
     def add(self, graphic: Graphic, cells: Cells) -> int:
         """The number of a picture in these cells, for ``cell_text``."""

@@ -36,11 +36,11 @@ _SHORT, _SHORT_GRID = 20, 30
 """Rows of a terminal below which what a button covers scrolls with the details; the latter where
 the buttons stand in columns, as there it takes more rows."""
 _SCROLLBAR = 2
-"""Columns for it beside the text."""
+"""Columns of the scrollbar beside the text."""
 _PASSED_ON = frozenset({
     "f1", "f2", "f3", "f4", "f12", "shift+f12", "alt+n", "ctrl+right_square_bracket", "ctrl+q",
 })  # fmt: skip
-"""Keys that show other things and answer nothing."""
+"""Keys that open other views and do not answer."""
 _HINTS = {
     "choices": "w whole · ? why asked · c comment{edit} · Esc denies",
     "denial": "Enter denies with this · Esc goes back",
@@ -84,16 +84,16 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self._scopes: ScopeView | None = None
         self._comment = LineInput(self._written, id="reason")
         self._remark = request.remark
-        """What goes with the answer."""
+        """The comment that is sent with the answer."""
         self._whole = False
-        """Whether every path is said whole."""
+        """Whether every path is shown in full."""
         self._view: View = "choices"
         self._behind: View = "choices"
-        """Where a comment leads back to."""
+        """The view to which the person returns from a comment."""
         self._kind: Sequence[Inquiry] = ()
-        """The waiting inquiries of this kind, this one included."""
+        """The waiting inquiries of the same kind, including this one."""
         self._listed: Sequence[Inquiry] = ()
-        """The inquiries that the person saw listed, to be answered at once."""
+        """The inquiries that the person saw in the list; one answer to all concerns only these."""
         self._buttons = buttons_of(request)
 
     def compose(self) -> ComposeResult:

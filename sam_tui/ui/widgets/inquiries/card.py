@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _STYLES = {"+": "$success", "-": "$error", "@": "$primary"}
 _SUMMARY = 160
-"""Characters of a call beside its operation; the whole of a longer one stands below."""
+"""Characters of the summary beside the operation; a longer one is shown in full below."""
 _LABEL = 8
-"""Columns of the words before a row."""
+"""Columns of the labels before the rows."""
 _REPEATED = 24
-"""Characters of a target from which on it is not said a second time."""
+"""A target of at least so many characters is shown only once."""
 _LEAST = 16
 """Characters of a shortened path at the least."""
 
@@ -49,7 +49,7 @@ class CardWidth:
 
 
 WHOLE = CardWidth(0, whole=True)
-"""Every path as long as it is, and as often as it is said."""
+"""Shows every path in full, each time that it occurs."""
 
 
 def approval_lines(request: ApprovalRequest, width: CardWidth = WHOLE) -> Content:

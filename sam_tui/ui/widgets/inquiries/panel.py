@@ -12,11 +12,11 @@ from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.widgets.key_frame import KeyFrame
 
 _LEFT = 3
-"""Rows left to transcript and status bar at the least."""
+"""The least rows that transcript and status bar keep."""
 _ENOUGH = 13
-"""Rows up to which a question may leave no more than that."""
+"""A question may take so many rows, even if only ``_LEFT`` rows remain."""
 _LITTLE = 30
-"""Rows of a terminal up to which a question has a larger share, so that a change is in view."""
+"""In a terminal of at most so many rows a question gets a larger share, to show the change."""
 
 
 class InquiryPanel(KeyFrame):
@@ -24,14 +24,14 @@ class InquiryPanel(KeyFrame):
 
     heading = ""
     around = 6
-    """Rows besides what scrolls: border, what is covered, space, choices, comment."""
+    """Rows that do not scroll: border, covered rows, space, choices, comment."""
 
     def __init__(self, inquiry: Inquiry, patience: Patience, *, grabs: Callable[[], bool]) -> None:
         super().__init__(classes="inquiry")
         self.inquiry: InquiryId = inquiry.id
         self.guard = KeyGuard(patience)
         self._grabs = grabs
-        """Whether the keys come here once this is drawn; not while the person types into a terminal."""
+        """Whether this takes the focus when it is drawn; not while the person types into a terminal."""
 
     def on_show(self) -> None:
         """Take the focus; keys pressed before the panel was drawn are ignored."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.screens import Screen
 
 Wish = Literal["leave", "copy", "send", "pager", "editor", "link"]
-"""What a key asks for that is not for the browser to do."""
+"""An action that a key requests and the browser does not carry out itself."""
 
 _WISHES: dict[str, Wish] = {
     "escape": "leave",

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 _FRAME = 1 / 60
 _REST = 2.0
-"""How many times as long as a frame kept the loop at work the next one waits at least."""
+"""The next frame waits at least so many times as long as the last one took."""
 _PATIENCE = 0.5
-"""Seconds that a frame may be late before another is asked for in its place."""
+"""Seconds after which an overdue frame is requested again."""
 _BLINK = 0.53
 _BLINKS = 20
-"""After so many turns without a key or output the cursor rests."""
+"""After so many blinks without a key or output the cursor stops blinking."""
 _UNDERLINED = Style(underline=True)
 
 
@@ -50,12 +50,12 @@ class TerminalCanvas(Widget):
         self.hovered: tuple[int, Link] | None = None
         """The row and the link under the pointer."""
         self.looked_at = False
-        """Whether it can be seen."""
+        """Whether the canvas is visible."""
         self.origin = (0, 0)
         """The cell of the screen that is drawn at the upper left."""
         self._waiting = waiting
         self.refused = False
-        """Whether nothing could be opened here."""
+        """Whether opening a session here failed."""
         self._painter = Painter(Style())
         self._strips: list[Strip] = []
         self._links: dict[int, list[Link]] = {}

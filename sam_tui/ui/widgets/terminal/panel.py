@@ -24,7 +24,7 @@ _NAME = 16
 _BESIDE = 4
 """Cells of the border beside what stands in it."""
 _BADGE = 8
-"""As many are left of why the person types, at least."""
+"""The least columns for the reason why the person types."""
 _TITLE_AT = 3
 """Where the border's title begins: behind the corner, a line and a space."""
 _NEWS_MARKS = {"output": "•", "bell": "!"}

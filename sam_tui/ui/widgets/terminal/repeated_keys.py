@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _PATIENCE = 1.0
-"""Seconds after which a command that still runs did not heed an interrupt."""
+"""A command that still runs so many seconds after an interrupt has ignored it."""
 _OFFERED = 10.0
 _WORDS = {"INT": "interrupted", "TERM": "asked to end (TERM)", "KILL": "killed (KILL)"}
 
@@ -94,7 +94,7 @@ LEAVE = "ctrl+right_square_bracket"
 """Pressed twice, it leads back to the workbench."""
 
 WITHIN = 0.6
-"""Seconds after which the first key was meant for the program."""
+"""If no second key follows within so many seconds, the first goes to the program."""
 
 
 class Chord:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 ZOOM = "f6"
 _WITHOUT_FULL_SCREEN = ("shift+pageup", "shift+pagedown", ZOOM)
-"""Keys that are the workbench's unless a program fills the screen."""
+"""Keys that the workbench handles unless a full-screen program runs."""
 _MOST_AHEAD = 1000
 """Keys that wait for a shell to start."""
 _LONGEST_KEY = 64  # bytes; what is longer was pasted
@@ -59,21 +59,21 @@ class TerminalView(TerminalPast, can_focus=True):
         self.label = ""
         """The title of the border."""
         self.badge: tuple[str, str] = ("", "")
-        """What stands before the label, such as who holds the session: text and style."""
+        """Text and style before the label, such as who controls the session."""
         self.name_shown = ""
-        """What its tab is called, where that is neither a shell nor the agent's."""
+        """The name of its tab, unless it is a shell or the agent's terminal."""
         self.recording = False
         """Whether it is recorded."""
         self.news = ""
-        """``output`` or ``bell`` where something happened while nobody looked."""
+        """``output`` or ``bell`` if something happened while the view was hidden."""
         self._restartable = restartable
         self._title = ""
         self._pointer = Pointer(self)
         self._chord = Chord(self, self._chord_key_alone)
         self._ahead: list[Callable[[], object]] = []
-        """What was typed before there was a program."""
+        """Input that was typed before a program ran."""
         self.interrupting = Interrupting(self)
-        """What becomes of a Ctrl+C that is not heeded."""
+        """Handles a Ctrl+C that the program ignores."""
 
     def attach(self, session: "TerminalSession") -> None:
         """Show this session from now on, and hear what its programs ask of the workbench."""
@@ -323,10 +323,7 @@ class TerminalView(TerminalPast, can_focus=True):
         return self._give(self.session.report, data)
 
     def _give(self, send: "Callable[[bytes], None]", data: bytes) -> bool:
-        """Send ``data`` by ``send``; True always, as the key is used up even if it cannot be sent.
-
-        If the program does not read or has ended, the bell rings; for a paste, a notification says so too.
-        """
+        """Send ``data``. If the program does not take it, ring, and notify of a paste. Always True."""
         try:
             send(data)
         except ToolError as error:

@@ -22,7 +22,7 @@ _CLOSE_WRITE = 0x8
 _EVENT = struct.Struct("=iIII")
 _READ = 64 * 1024
 _MOST = 256
-"""Drafts that are open at once, of all runs."""
+"""The most drafts of all runs that may be open at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class _NameChange:
     act: Callable[[str, int], None]
     could: feasibility.Chance = feasibility.can_make
     trusted: bool = True
-    """Whether Landlock can be left to decide it."""
+    """Whether Landlock alone can decide about it."""
     makes_folder: bool = False
     leads: str = ""
     """What a name would lead to that is made so, no file or folder of its own."""

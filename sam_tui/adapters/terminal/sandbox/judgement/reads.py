@@ -102,7 +102,7 @@ _FOLDER_SECRETS = {
     ".gradle": ("gradle.properties",),
     ".streamlit": ("secrets.toml",),
 }
-"""Files that are secret in folders of these names alone."""
+"""The files that are secret only in a folder of this name."""
 
 
 def judge_read(watch: Watch, call: Notification, target: Target, named: Named, flags: int) -> None:

@@ -134,7 +134,7 @@ class _Range(ctypes.Structure):
 
 _PAGE = 4096
 _USUAL = 256
-"""Bytes of all but a few paths."""
+"""Bytes that hold all but a few paths."""
 _ENCODING = sys.getfilesystemencoding()
 _MOST_STATUSES = 64
 _LONGEST_STATUS = 64 * 1024

@@ -26,7 +26,7 @@ _UNLIMITED = {
 """What these files of a group hold or begin with where they limit nothing (version 2)."""
 
 _USABLE: dict[str, str] = {}
-"""Where a group could be made, by what ``/proc/self/cgroup`` says of this process."""
+"""The folder in which a group could be made, by the content of ``/proc/self/cgroup``."""
 
 
 class ControlGroup:

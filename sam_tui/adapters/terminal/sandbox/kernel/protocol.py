@@ -1,10 +1,10 @@
 """The messages between program, supervisor and starting commands, each one datagram."""
 
 MESSAGE = 256 * 1024
-"""Bytes of a message at most."""
+"""The most bytes of a message."""
 READY = b"R"
-"""The process that ends what outlives the program watches from now on."""
+"""Sent by the process that ends what outlives the program, once it watches."""
 LISTENING = b"L"
-"""A starting command hands over its listener."""
+"""Sent by a starting command with its listener."""
 GO = b"G"
-"""The supervisor listens: the command may start."""
+"""Sent by the supervisor once it listens, so that the command may start."""

@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterable
 
 COUNT_SECONDS = 0.1
-"""Between two looks at how many processes there are: less than it takes to start a thousand."""
+"""Seconds between two counts of processes, shorter than the time in which a thousand can start."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _COUNTED_FOR = 50
-"""So often at most a count is relied on while the system uses no more than it did."""
+"""How often a count is used again while the amounts of the system do not rise."""
 _FORKS = re.compile(rb"^processes (\d+)$", re.MULTILINE)
 _SKIPPED = 2000
 """Numbers that the kernel may pass over, as those in use."""

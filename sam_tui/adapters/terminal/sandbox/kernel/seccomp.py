@@ -104,7 +104,7 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND, _SHIFT = 0x20, 0x15, 0x35, 0x
 _JUMP = 0x05
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _CHAINED = 3
-"""So few calls are compared one after the other."""
+"""Up to so many calls are compared one after the other."""
 
 Instruction = tuple[int, int, int, int]
 

@@ -20,7 +20,7 @@ _STAND_INS_6 = int(ipaddress.IPv6Address("100::"))
 """100::/64: packets to it are thrown away (RFC 6666)."""
 _MOST_STAND_INS = 1 << 16
 _LEAST_SECONDS = 300.0
-"""An address is remembered at least as long: programs keep them longer than they are told to."""
+"""The least seconds for which an address is valid: programs keep addresses longer than they should."""
 _MOST_ADDRESSES = 50_000
 
 
@@ -29,7 +29,7 @@ class Reach:
 
     def __init__(self, terms: dict[str, Any]) -> None:
         self.hosts = HostLists(terms["lists"], terms["local"], terms["judged"])
-        """What may be reached unasked."""
+        """The hosts that commands may reach without a question."""
         self._servers = tuple((str(host), int(port)) for host, port in terms["resolvers"])
         self._proxies = frozenset((str(host), int(port)) for host, port in terms["proxies"])
         self._lock = threading.Lock()

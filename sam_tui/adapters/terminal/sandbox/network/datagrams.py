@@ -85,7 +85,7 @@ class Messages:
         """Inodes of all datagram sockets of the run."""
         self._looking = False
         self._left: set[int] = set()
-        """Threads whose sending was left to the kernel."""
+        """Threads whose datagrams the kernel was allowed to send."""
 
     def handlers(self, *, socket: Handler) -> dict[str, Handler]:
         """The handlers of calls that send, by name; ``socket`` judges sockets of other families."""

@@ -23,7 +23,7 @@ _MOST_THREADS = 64
 _PATIENCE = 120.0
 
 Refused = Callable[[str], None]
-"""Told what was refused: a host in words."""
+"""Called with the refused host, in words."""
 _busy = threading.BoundedSemaphore(_MOST_THREADS)
 
 

@@ -40,12 +40,12 @@ _OF_CONNECTION = frozenset((
     b"host", b"connection", b"proxy-connection", b"keep-alive", b"te", b"trailer", b"upgrade",
     b"expect", b"content-length",
 ))  # fmt: skip
-"""These speak of one connection, or are written anew."""
+"""Header fields that concern one connection, or that are written anew."""
 _TO_PROXY = frozenset((b"proxy-authorization", b"user-agent"))
-"""These alone go with CONNECT."""
+"""The only header fields that are sent with CONNECT."""
 _CONNECT = 1
 _NO_KEY, _BY_PASSWORD = 0, 2
-"""How a SOCKS 5 proxy lets somebody in."""
+"""Methods of authentication of SOCKS 5: none, and user name with password."""
 
 Connect = Callable[[], socket.socket]
 Reachable = Callable[[str, int], bool]

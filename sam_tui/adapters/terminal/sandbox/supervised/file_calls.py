@@ -30,7 +30,7 @@ _OF_NEW = 0o1777
 """What a file may have from its beginning: to run with its owner's rights is a change by itself."""
 _XATTR_PREFIXES = ("user.", "system.posix_acl_")
 RESERVED = ".sam-tui-placing-"
-"""How names begin that no command may open, make or move."""
+"""The beginning of file names that no command may open, make or move."""
 LARGEST_PLACE = 8 * 1024 * 1024
 """Bytes of a file that is judged by its content."""
 _UNCHANGED = nullcontext()

@@ -14,7 +14,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import Bound, memor
 from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 
 MARK = "SAM_TUI_RUN"
-"""The variable that marks what a run starts, where no filter tells which sessions it begins."""
+"""The variable that marks the processes of a run if no filter reports which sessions it begins."""
 _MARKED = f"{MARK}=".encode()
 _STATE, _PARENT, _GROUP, _SESSION, _FLAGS, STARTED = 0, 1, 2, 3, 6, 19
 """Where these stand among the fields of ``stat_fields``."""
@@ -42,7 +42,7 @@ class ProcessTable:
     ) -> None:
         self._rounds = 1 if hasty else _MOST_ROUNDS
         self.fields: dict[int, list[bytes]] = {}
-        """What ``stat_fields`` tells of each."""
+        """The fields of ``stat_fields`` by process id."""
         for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
             pid = int(entry) if entry.isdecimal() else 0
             if (pid > after or pid in besides) and (fields := stat_fields(pid)):

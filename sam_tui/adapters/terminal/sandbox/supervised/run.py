@@ -26,9 +26,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTracke
 from sam_tui.core.clock import expiry_seconds
 
 MOST_REFUSALS = 200
-"""Different outside accesses of one run that are told; of more only the refusal is left."""
+"""Different outside accesses of one run that are reported; further ones are only refused."""
 _MOST_ANSWERS = 10_000
-"""More than that are asked for anew."""
+"""The most answers that are remembered; the person is asked about others again."""
 
 SupervisedAction = Callable[[], None]
 """Carries a call out and answers it. Raises OSError, which becomes the call's own error."""
@@ -120,12 +120,12 @@ class Watch:
         self.reads = Reads()
         """Paths that the run reads without a question."""
         self.hosts: Hosts | None = None
-        """Where its network is held to a list of hosts."""
+        """The hosts to which its network is limited; None without a limit."""
         self.datagram_sockets: Set[int] = frozenset()
         """The inodes of the unix sockets for datagrams of all runs."""
         self._tell = publish
         self._answers: dict[OutsideWish, tuple[bool, float]] = {}
-        """What was answered, and until when that holds (monotonic seconds)."""
+        """Answers, each with the time until which it is valid (monotonic seconds)."""
         self._waiting: dict[int, tuple[OutsideWish, list[Callable[[bool], None]]]] = {}
         self._serial = 0
         self._refusals: set[OutsideWish] = set()
