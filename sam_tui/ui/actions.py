@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from sam_tui.ui.action_tables.action import WorkbenchAction as WorkbenchAction
-from sam_tui.ui.action_tables.conversation import CONVERSATION_ACTIONS
 from sam_tui.ui.action_tables.keymap import Keymap
-from sam_tui.ui.action_tables.screen import SCREEN_ACTIONS
-from sam_tui.ui.action_tables.terminals import TERMINAL_ACTIONS as TERMINAL_ACTIONS
+from sam_tui.ui.action_tables.tables import CONVERSATION_ACTIONS, SCREEN_ACTIONS, TERMINAL_ACTIONS
 
 MODES = {
     "ask": "the guard asks about what no rule allows",

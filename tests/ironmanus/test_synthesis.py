@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sam_tools.iron_manus.sources.synthesis import Mode, Statement, similarity, synthesize
+from sam_tools.iron_manus.sources.synthesis import Mode, Statement, synthesize
 from tests.ironmanus.harness import Harness
 
 THREE = [
@@ -37,10 +37,17 @@ def test_the_four_modes_measure_as_the_seed_s(mode: Mode, confidence: float, kep
 
 @pytest.mark.requirement("ironmanus:synthesis")
 def test_likeness_counts_words_of_the_longer_text() -> None:
-    assert similarity("a b c", "a b c") == 1.0
-    assert similarity("a b", "c d") == 0.0
-    assert similarity("apple fruit tree garden", "apple tree") == 0.5
-    assert similarity("", "") == 0.0
+    for first, second, likeness in (
+        ("a b c", "a b c", 1.0),
+        ("a b", "c d", 0.0),
+        ("apple fruit tree garden", "apple tree", 0.5),
+    ):
+        compared = synthesize(
+            [Statement("A", first, 0.9), Statement("B", second, 0.9)], "consensus"
+        )
+        assert compared is not None
+        assert compared.agreement == likeness
+    assert synthesize([Statement("A", "", 0.9), Statement("B", " ", 0.9)], "consensus") is None
     assert synthesize(THREE, "weighted", threshold=0.95) is None
     alone = synthesize(THREE[:1], "consensus")
     assert alone is not None

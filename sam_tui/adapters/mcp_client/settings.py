@@ -1,7 +1,6 @@
 """Servers that files name: ``mcpServers`` as other clients have it, read, checked and edited."""
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -306,11 +305,6 @@ def _seconds(fields: Mapping[str, object], where: str) -> float | None:
 def _brief(text: str) -> str:
     """An excerpt of a name from outside, safe to show."""
     return ascii(text if len(text) <= 40 else f"{text[:40]}…")
-
-
-def server_files(config_dir: str, root: str) -> tuple[str, str]:
-    """The person's file, and the project's."""
-    return os.path.join(config_dir, USER_FILE), os.path.join(root, PROJECT_FILE)
 
 
 def with_server(

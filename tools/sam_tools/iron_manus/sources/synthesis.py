@@ -49,11 +49,6 @@ class Synthesis:
     grade: str
 
 
-def similarity(first: str, second: str) -> float:
-    """The share of the first text's words that the second has too, of the longer one's length."""
-    return _likeness(*(_words(text) for text in (first, second)))
-
-
 Words = tuple[list[str], frozenset[str]]
 
 
@@ -63,6 +58,7 @@ def _words(text: str) -> Words:
 
 
 def _likeness(first: Words, second: Words) -> float:
+    """The share of the first text's words that the second has too, of the longer one's length."""
     longest = max(len(first[0]), len(second[0]))
     return sum(map(second[1].__contains__, first[0])) / longest if longest else 0.0
 
