@@ -11,30 +11,14 @@ from acp.connection import Connection
 from acp.helpers import update_agent_message_text
 from acp.meta import CLIENT_METHODS
 
-from sam_tui.acp_agent.person import (
-    Blocks,
-    decision_of,
-    form_request,
-    permission_request,
-    prompt_images,
-    prompt_text,
-    reply_of,
-)
+from sam_tui.acp_agent import person
 from sam_tui.acp_agent.requests import ask, begin, wire_form
 from sam_tui.acp_agent.terminals import ClientTerminals, runs_to_its_end
 from sam_tui.acp_agent.updates import SessionUpdates, Update
+from sam_tui.core import events
 from sam_tui.core.agent.session import Session
 from sam_tui.core.authorization.policy.policy import PermissionMode
 from sam_tui.core.errors import UsageError
-from sam_tui.core.events import (
-    Event,
-    InquiryClosed,
-    InquiryOpened,
-    ToolFinished,
-    ToolProgressed,
-    ToolStarted,
-    TurnFinished,
-)
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question
 from sam_tui.core.ports.model import ModelOffer
@@ -74,7 +58,7 @@ class EditorSession:
             )
         self._events = runtime.bus.subscribe()
         self._sending = asyncio.Lock()
-        self._turn: asyncio.Task[TurnFinished] | None = None
+        self._turn: asyncio.Task[events.TurnFinished] | None = None
         self._asked: dict[InquiryId, asyncio.Task[None]] = {}
         self._offers: Sequence[ModelOffer] = ()
         self._bypass = runtime.mode == "bypass"
@@ -89,12 +73,13 @@ class EditorSession:
 
     # ---- turns
 
-    async def prompt(self, blocks: Blocks) -> schema.PromptResponse:
+    async def prompt(self, blocks: person.Blocks) -> schema.PromptResponse:
         """Run one turn to its end. The task starts before the first ``await``, so a cancel reaches it."""
         if self._turn is not None:
             raise UsageError("A turn is running.", hint="Wait for it, or cancel it.")
         turn = self._turn = begin(
-            self._session.run(prompt_text(blocks), images=prompt_images(blocks)), "acp-turn"
+            self._session.run(person.prompt_text(blocks), images=person.prompt_images(blocks)),
+            "acp-turn",
         )
         await asyncio.wait({turn})
         self._turn = None
@@ -223,40 +208,42 @@ class EditorSession:
             while True:
                 await self._tell(await self._events.batch())
 
-    async def _tell(self, batch: Iterable[Event]) -> None:
+    async def _tell(self, batch: Iterable[events.Event]) -> None:
         async with self._sending:
             for event in batch:
                 await self._show_command(event)
                 for update in self._updates.of(event):
                     await self._send(update)
-                if isinstance(event, ToolFinished) and self._terminals is not None:
+                if isinstance(event, events.ToolFinished) and self._terminals is not None:
                     await self._terminals.release(self._call_id(event))
-                if isinstance(event, InquiryOpened):
+                if isinstance(event, events.InquiryOpened):
                     self._ask(event.inquiry)
-                elif isinstance(event, InquiryClosed) and event.inquiry in self._asked:
+                elif isinstance(event, events.InquiryClosed) and event.inquiry in self._asked:
                     self._asked.pop(event.inquiry).cancel()
             if self._mode != self.runtime.mode:
                 self._mode = self.runtime.mode
                 await self.tell_mode()
 
-    async def _show_command(self, event: Event) -> None:
+    async def _show_command(self, event: events.Event) -> None:
         """Pass a command's begin, output and end to the terminal of the client that displays it."""
         if self._terminals is None:
             return
         match event:
-            case ToolStarted() if runs_to_its_end(event):
+            case events.ToolStarted() if runs_to_its_end(event):
                 if terminal := await self._terminals.open(call := self._call_id(event)):
                     self._updates.attach(call, terminal)
-            case ToolProgressed(text=text):
+            case events.ToolProgressed(text=text):
                 self._terminals.show(self._call_id(event), text)
-            case ToolFinished():
+            case events.ToolFinished():
                 call = self._call_id(event)
                 if not await self._terminals.end(call, event):
                     self._updates.detach(call)
             case _:
                 pass
 
-    def _call_id(self, event: ToolStarted | ToolProgressed | ToolFinished) -> str:
+    def _call_id(
+        self, event: events.ToolStarted | events.ToolProgressed | events.ToolFinished
+    ) -> str:
         return self._updates.call_id(event.conversation, event.call)
 
     async def tell_mode(self) -> None:
@@ -311,14 +298,14 @@ class EditorSession:
     async def _answer(self, inquiry: Inquiry, call: str) -> Answer:
         match inquiry.request:
             case ApprovalRequest() as request:
-                question = permission_request(self.id, call, inquiry, request)
+                question = person.permission_request(self.id, call, inquiry, request)
                 reply = await ask(self._connection, "session_request_permission", question)
-                return decision_of(inquiry, request, reply)
+                return person.decision_of(inquiry, request, reply)
             case Question() as question:
-                form = form_request(self.id, call, question)
+                form = person.form_request(self.id, call, question)
                 method = CLIENT_METHODS["elicitation_create"]
                 reply = cast("object", await self._connection.send_request(method, form))
-                return reply_of(question, reply) or Approval("deny")
+                return person.reply_of(question, reply) or Approval("deny")
 
 
 def iso_time(seconds: float) -> str:
@@ -346,13 +333,13 @@ def _select(
     )
 
 
-def _stop_reason(finished: TurnFinished) -> schema.StopReason:
+def _stop_reason(finished: events.TurnFinished) -> schema.StopReason:
     if finished.reason == "limit":
         return "max_tokens" if finished.limit in ("tokens", "output") else "max_turn_requests"
     return "max_tokens" if finished.ending == "length" else "end_turn"
 
 
-def _usage(finished: TurnFinished) -> schema.Usage:
+def _usage(finished: events.TurnFinished) -> schema.Usage:
     usage = finished.usage
     return schema.Usage(
         total_tokens=usage.input_tokens + usage.output_tokens,

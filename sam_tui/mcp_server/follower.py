@@ -12,15 +12,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from sam_tui.core.events import (
-    DecisionMade,
-    Event,
-    InquiryClosed,
-    Noticed,
-    ToolFinished,
-    ToolProgressed,
-    ToolStarted,
-)
+from sam_tui.core import events
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
 from sam_tui.core.todos.item import visible_text
@@ -47,7 +39,7 @@ class Follower:
         self._client = client
         self._steps = 0
         self._closed: set[InquiryId] = set()
-        self._unsent: deque[Event] = deque()
+        self._unsent: deque[events.Event] = deque()
         self._sending = asyncio.Lock()
 
     async def follow(
@@ -182,20 +174,20 @@ class Follower:
             await hangup.wait()
             self._call.give_up("The client is gone.")
 
-    async def _tell(self, event: Event) -> None:
+    async def _tell(self, event: events.Event) -> None:
         match event:
-            case ToolProgressed(call=call, text=text) if call == self._call.id:
+            case events.ToolProgressed(call=call, text=text) if call == self._call.id:
                 self._steps += 1
                 await self._context.session.report_progress(
                     self._steps, message=visible_text(text[-_TAIL:])
                 )
-            case InquiryClosed(inquiry=inquiry):
+            case events.InquiryClosed(inquiry=inquiry):
                 self._closed.add(inquiry)
                 self._call.changed.set()
             case _:
                 await self._log(event)
 
-    async def _log(self, event: Event) -> None:
+    async def _log(self, event: events.Event) -> None:
         """Send log messages of this call at the level that the client set."""
         level, data = _entry(event, self._call)
         least = self._level()
@@ -237,9 +229,9 @@ def _seen(task: "asyncio.Future[Any]") -> None:
         task.exception()
 
 
-def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, dict[str, object]]:
+def _entry(event: events.Event, call: Call) -> tuple[types.LoggingLevel | None, dict[str, object]]:
     match event:
-        case DecisionMade(call=of, decision=decision) if of == call.id:
+        case events.DecisionMade(call=of, decision=decision) if of == call.id:
             entry: dict[str, object] = {
                 "operation": decision.operation,
                 "outcome": decision.outcome,
@@ -248,11 +240,13 @@ def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, dict[st
                 "reason": decision.reason,
             }
             return ("info" if decision.allowed else "warning"), entry
-        case ToolStarted(call=of, operation=operation, summary=summary) if of == call.id:
+        case events.ToolStarted(call=of, operation=operation, summary=summary) if of == call.id:
             return "debug", {"started": operation, "summary": summary}
-        case ToolFinished(call=of, operation=operation, ok=ok, seconds=seconds) if of == call.id:
+        case events.ToolFinished(call=of, operation=operation, ok=ok, seconds=seconds) if (
+            of == call.id
+        ):
             return "debug", {"finished": operation, "ok": ok, "seconds": round(seconds, 3)}
-        case Noticed(conversation=conversation, level=level, text=text) if conversation in (
+        case events.Noticed(conversation=conversation, level=level, text=text) if conversation in (
             None,
             call.conversation,
         ):

@@ -9,16 +9,8 @@ from typing import Protocol, TypeVar
 
 from pydantic import ValidationError
 
+from sam_tui.adapters.fleet import messages
 from sam_tui.adapters.fleet.database import QueueDatabase
-from sam_tui.adapters.fleet.messages import (
-    FLEET_ROLE,
-    HEADLESS_TOOL,
-    AnswerMessage,
-    HeadlessInput,
-    HeadlessResult,
-    SubTaskMessage,
-    SubTaskResult,
-)
 from sam_tui.adapters.fleet.queues import (
     MOST_RETURNS,
     Leases,
@@ -58,7 +50,7 @@ class Driver:
     apply: Apply
     report: Callable[[TaskRecord], None]
     inquiries: Callable[[], Sequence[FleetQuestion]] = lambda: ()
-    reply: Callable[[AnswerMessage], None] = lambda answer: None
+    reply: Callable[[messages.AnswerMessage], None] = lambda answer: None
     monotonic: Callable[[], float] = time.monotonic
     _flying: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
     _leases: Leases = field(init=False)
@@ -113,7 +105,7 @@ class Driver:
         return left
 
     async def _hand_out(self, queue: SubTaskQueue, waiting: deque[TaskRecord]) -> None:
-        ready: list[SubTaskMessage] = []
+        ready: list[messages.SubTaskMessage] = []
         for _ in range(len(waiting)):
             if len(self._flying) >= self.fleet.settings.limits.at_once:
                 break
@@ -162,7 +154,7 @@ class Driver:
         waiting.clear()
 
     def _came_home(
-        self, record: TaskRecord, result: SubTaskResult, waiting: deque[TaskRecord]
+        self, record: TaskRecord, result: messages.SubTaskResult, waiting: deque[TaskRecord]
     ) -> str:
         """Store a result; returns the patch to apply, or an empty text."""
         good, patch = self._keep(record, result)
@@ -181,7 +173,7 @@ class Driver:
         self._ended(record)
         return patch if record.state == "applying" else ""
 
-    def _keep(self, record: TaskRecord, result: SubTaskResult) -> tuple[bool, str]:
+    def _keep(self, record: TaskRecord, result: messages.SubTaskResult) -> tuple[bool, str]:
         """Store a worker's result; returns whether the task succeeded, and its patch."""
         data, why = _checked(result)
         good = result.status == "COMPLETED" and not why
@@ -236,7 +228,7 @@ class Driver:
             self._ended(record)
             return
         self.fleet.save(record)
-        await _threaded(queue.give_back, work.id, FLEET_ROLE)
+        await _threaded(queue.give_back, work.id, messages.FLEET_ROLE)
 
     async def _answer(self, queue: SubTaskQueue) -> None:
         works = await _threaded(queue.look, list(self._flying))
@@ -255,9 +247,9 @@ class Driver:
             else:
                 self.reply(answer)
 
-    def _sub_task(self, record: TaskRecord, task: FleetTask) -> SubTaskMessage:
+    def _sub_task(self, record: TaskRecord, task: FleetTask) -> messages.SubTaskMessage:
         settings, limits = self.fleet.settings, self.fleet.settings.limits
-        wish = HeadlessInput(
+        wish = messages.HeadlessInput(
             prompt=task.prompt,
             model=task.model,
             mode=task.mode,
@@ -271,11 +263,11 @@ class Driver:
             commit=task.commit if task.clone else settings.commit,
         )
         parent, _, sub_task = self._work(record).partition(".")
-        return SubTaskMessage(
+        return messages.SubTaskMessage(
             sub_task_id=sub_task,
             parent_task_id=parent,
-            assigned_agent_role=FLEET_ROLE,
-            tool_name=HEADLESS_TOOL,
+            assigned_agent_role=messages.FLEET_ROLE,
+            tool_name=messages.HEADLESS_TOOL,
             sub_task_input=wish.model_dump(exclude_none=True),
             stepId=record.id,
         )
@@ -307,15 +299,15 @@ def _overspent(records: Collection[TaskRecord], dollars: float) -> str:
     return ""
 
 
-def _checked(result: SubTaskResult) -> tuple[HeadlessResult, str]:
+def _checked(result: messages.SubTaskResult) -> tuple[messages.HeadlessResult, str]:
     """The data of a worker's result, and what is wrong with it; empty if nothing is."""
-    data = HeadlessResult()
+    data = messages.HeadlessResult()
     why = result.error_details.message if result.error_details else ""
     if result.result_data is not None:
         try:
-            data = HeadlessResult.model_validate(result.result_data)
+            data = messages.HeadlessResult.model_validate(result.result_data)
         except ValidationError as error:
             why = f"The result has the wrong form: {error.errors()[0]['msg']}"
-    if result.status == "COMPLETED" and result.worker_agent_role != FLEET_ROLE:
+    if result.status == "COMPLETED" and result.worker_agent_role != messages.FLEET_ROLE:
         why = f"A worker of another role answered: {result.worker_agent_role}."
     return data, why

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field, ValidationError
 
+from sam_tui.adapters.fleet import queues
 from sam_tui.adapters.fleet.database import QueueDatabase
 from sam_tui.adapters.fleet.messages import (
     MOST_ANSWER,
@@ -25,15 +26,6 @@ from sam_tui.adapters.fleet.messages import (
     SubTaskMessage,
     SubTaskResult,
     UntrustedMessage,
-)
-from sam_tui.adapters.fleet.queues import (
-    MOST_RETURNS,
-    Leases,
-    ResultsQueue,
-    SubTaskQueue,
-    Work,
-    WorkHold,
-    failure,
 )
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
@@ -69,7 +61,7 @@ class StepQueues:
     """What tells this data folder from others that use the same database."""
     inquiries: Inquiries
     """Where questions of workers are asked."""
-    leases: Leases = field(default_factory=Leases)
+    leases: queues.Leases = field(default_factory=queues.Leases)
 
     def carrier(self, ticket: Ticket) -> Carrier | None:
         """The function that has a worker do a step of a role; None if the role is not handed out."""
@@ -82,7 +74,7 @@ class StepQueues:
         return carry
 
     async def _carried(self, message: SubTaskMessage, context: ToolContext) -> ToolResult:
-        queue = SubTaskQueue(self.database)
+        queue = queues.SubTaskQueue(self.database)
         await asyncio.to_thread(queue.put, [message])
         try:
             result = await self._home(queue, message, context)
@@ -102,7 +94,7 @@ class StepQueues:
         return ToolResult(data.text, data=data.data)
 
     async def _home(
-        self, queue: SubTaskQueue, message: SubTaskMessage, context: ToolContext
+        self, queue: queues.SubTaskQueue, message: SubTaskMessage, context: ToolContext
     ) -> SubTaskResult:
         """The result of a sub-task, whoever takes it. Raises ``ToolError`` where none will come."""
         context.emit(f"Handed out to a worker of {message.assigned_agent_role}.\n")
@@ -117,9 +109,9 @@ class StepQueues:
             raise faults.exceptions[0] from None
 
     async def _taken(
-        self, queue: SubTaskQueue, message: SubTaskMessage, questions: "_Questions"
+        self, queue: queues.SubTaskQueue, message: SubTaskMessage, questions: "_Questions"
     ) -> SubTaskResult:
-        results = ResultsQueue(self.database)
+        results = queues.ResultsQueue(self.database)
         returns, tick = 0, 0
         while True:
             if result := (await asyncio.to_thread(results.take, [message.id])).get(message.id):
@@ -130,7 +122,7 @@ class StepQueues:
                 lost = work.state == "running" and self.leases.over(work)
                 questions.follow(() if lost or work.state != "running" else work.asks, work.worker)
                 returns += lost
-                if returns > MOST_RETURNS:
+                if returns > queues.MOST_RETURNS:
                     raise ToolError(f"{returns} workers ended while they worked on it.")
                 if lost:
                     self.leases.forget(work.id)
@@ -139,7 +131,7 @@ class StepQueues:
                     await asyncio.to_thread(queue.give_back, message.id, role)
             await asyncio.sleep(TICK_SECONDS)
 
-    async def _looked(self, queue: SubTaskQueue, message: SubTaskMessage) -> Work:
+    async def _looked(self, queue: queues.SubTaskQueue, message: SubTaskMessage) -> queues.Work:
         work = (await asyncio.to_thread(queue.look, [message.id])).get(message.id)
         if work is None or work.state == "cancelled":
             raise ToolError("The sub-task was taken out of the queue.")
@@ -171,7 +163,7 @@ class _Questions:
     """The open questions of a step's worker: each is an inquiry here until the worker withdraws it."""
 
     inquiries: Inquiries
-    queue: SubTaskQueue
+    queue: queues.SubTaskQueue
     context: ToolContext
     group: asyncio.TaskGroup
     work: str
@@ -247,9 +239,9 @@ class StepRuns:
     tools: Mapping[str, Collection[str]]
     """The tools of each role on this worker."""
     calls: StepCalls
-    _holds: dict[WorkHold, str] = field(default_factory=dict[WorkHold, str])
+    _holds: dict[queues.WorkHold, str] = field(default_factory=dict[queues.WorkHold, str])
 
-    def perform(self, task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
+    def perform(self, task: SubTaskMessage, hold: queues.WorkHold) -> SubTaskResult:
         """Make the call. Raises ``SamError`` where it cannot begin."""
         role = task.assigned_agent_role
         if task.tool_name not in self.tools.get(role, ()):
@@ -264,7 +256,7 @@ class StepRuns:
             del self._holds[hold]
         if executed is None:
             why = "It was cancelled, or moved to another worker."
-            return failure(task.parent_task_id, task.sub_task_id, role, why)
+            return queues.failure(task.parent_task_id, task.sub_task_id, role, why)
         text, ok = executed.finished.text[:MOST_ANSWER], executed.finished.ok
         return SubTaskResult(
             sub_task_id=task.sub_task_id,
@@ -286,7 +278,7 @@ class StepRuns:
         self,
         future: "concurrent.futures.Future[Executed]",
         conversation: ConversationId,
-        hold: WorkHold,
+        hold: queues.WorkHold,
     ) -> Executed | None:
         """How the call ended; None where the work is no longer this worker's."""
         while True:

@@ -8,19 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui import __version__, http_library
+from sam_tui.adapters.llm import response_bytes
 from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint, client_for
 from sam_tui.adapters.llm.failures import failure, no_answer, read_error, read_refusal, unreachable
-from sam_tui.adapters.llm.response_bytes import (
-    BEGINNING,
-    EventLines,
-    EventParser,
-    Intake,
-    ReadPace,
-    may_begin_events,
-    paced,
-    require_plain,
-)
 from sam_tui.adapters.llm.wire import RequestWriter
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
 from sam_tui.core.ports.model import AnswerLimits, Delta, ModelRequest, UsageDelta
@@ -46,7 +37,7 @@ class DirectModel:
     def __init__(
         self,
         endpoint: Endpoint,
-        pace: Callable[[], ReadPace] = ReadPace,
+        pace: Callable[[], response_bytes.ReadPace] = response_bytes.ReadPace,
         *,
         sight: Callable[[], bool | None] = lambda: None,
         price: Callable[[], Price | None] = lambda: None,
@@ -87,7 +78,7 @@ class DirectModel:
             async with self._answering(request) as response:
                 await answer.accept(response)
                 pieces = response.aiter_bytes()
-                with paced(response, self._pace()):
+                with response_bytes.paced(response, self._pace()):
                     async for data in pieces:
                         for delta in answer.feed(data):
                             yield delta
@@ -180,9 +171,9 @@ class _Answer:
     def __init__(self, endpoint: Endpoint, limits: AnswerLimits) -> None:
         self._endpoint = endpoint
         self._reader = ChunkReader(endpoint.dialect.owner)
-        self._intake = Intake(limits, endpoint.source.where)
-        self._lines = EventLines(limits, endpoint.source.where)
-        self._parser = EventParser()
+        self._intake = response_bytes.Intake(limits, endpoint.source.where)
+        self._lines = response_bytes.EventLines(limits, endpoint.source.where)
+        self._parser = response_bytes.EventParser()
         self._plain = False
         self._fields_only = False
         self._ending = False
@@ -208,7 +199,7 @@ class _Answer:
 
     async def accept(self, response: "httpx.Response") -> None:
         """Check status and type; raises for anything but a stream or a JSON answer."""
-        require_plain(response.headers, self._endpoint.source.where)
+        response_bytes.require_plain(response.headers, self._endpoint.source.where)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code != 200 or kind in ("text/html", "application/xhtml+xml"):
             body = await _bounded(response)
@@ -223,8 +214,8 @@ class _Answer:
 
     def feed(self, data: bytes) -> list[Delta]:
         """The deltas in the lines that ``data`` completes."""
-        if len(self._start) < BEGINNING:
-            self._start += data[:BEGINNING]
+        if len(self._start) < response_bytes.BEGINNING:
+            self._start += data[: response_bytes.BEGINNING]
         lines = self._intake.take(data)
         if self._plain:
             self._body.append(lines)
@@ -234,7 +225,7 @@ class _Answer:
 
     def _note_beginning(self, lines: bytes) -> None:
         if not self._events:
-            self._fields_only = self._fields_only and may_begin_events(lines)
+            self._fields_only = self._fields_only and response_bytes.may_begin_events(lines)
 
     def _events_of(self, events: Sequence[bytes]) -> list[Delta]:
         return [delta for event in events for delta in self._event(event)]

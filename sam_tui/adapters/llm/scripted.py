@@ -42,15 +42,7 @@ from sam_tui.adapters.llm.script import ScriptStep, WaitFor, When, read_file, re
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelUnavailable
 from sam_tui.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from sam_tui.core.ports.model import (
-    CallDelta,
-    Delta,
-    ModelRequest,
-    OpaqueDelta,
-    ReasoningDelta,
-    TextDelta,
-    UsageDelta,
-)
+from sam_tui.core.ports import model
 
 DEMO = Path(__file__).with_name("demo.json")
 """The embedded script."""
@@ -103,7 +95,7 @@ class ScriptedModel:
         """A script has no context to exceed."""
         return None
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+    async def stream(self, request: model.ModelRequest) -> AsyncIterator[model.Delta]:
         """The deltas of the next step of the script, at its own pace."""
         played = _played(request.messages)
         number = self._next(played, request.messages)
@@ -112,14 +104,14 @@ class ScriptedModel:
             await self._wait(step.wait_for, request.messages)
         if number is not None:
             played = played.with_step(number)
-        yield OpaqueDelta({OWNER: _OWNER, "played": played.as_json()})
+        yield model.OpaqueDelta({OWNER: _OWNER, "played": played.as_json()})
         async for delta in _paced(step, list(_deltas(step, number))):
             yield delta
         if step.error is not None and number is not None:
             self._failed.add(number)
             raise step.error.build()
         if step.usage is not None:
-            yield UsageDelta(step.usage.build())
+            yield model.UsageDelta(step.usage.build())
 
     async def close(self) -> None:
         """Nothing to release."""
@@ -218,21 +210,21 @@ def _holds(when: When | None, messages: Sequence[Message]) -> bool:
     return when.contains in seen and when.user in prompt
 
 
-def _deltas(step: ScriptStep, number: int | None) -> Iterator[Delta]:
+def _deltas(step: ScriptStep, number: int | None) -> Iterator[model.Delta]:
     size = step.chunk or (_TOKEN if step.rate else 64)
     for piece in _cut(step.reasoning, size):
-        yield ReasoningDelta(piece)
+        yield model.ReasoningDelta(piece)
     for piece in _cut(step.text, size):
-        yield TextDelta(piece)
+        yield model.TextDelta(piece)
     for index, call in enumerate(step.calls):
         raw = call.arguments
         text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
-        yield CallDelta(index, call.id or f"call_{number}_{index}", call.name, "")
+        yield model.CallDelta(index, call.id or f"call_{number}_{index}", call.name, "")
         for piece in _cut(text, size):
-            yield CallDelta(index, "", "", piece)
+            yield model.CallDelta(index, "", "", piece)
 
 
-async def _paced(step: ScriptStep, deltas: Sequence[Delta]) -> AsyncIterator[Delta]:
+async def _paced(step: ScriptStep, deltas: Sequence[model.Delta]) -> AsyncIterator[model.Delta]:
     """Deltas at the step's pace. Measured from the start, so that short waits do not add up."""
     size = step.chunk or _TOKEN
     pause = (

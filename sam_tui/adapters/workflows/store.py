@@ -17,19 +17,7 @@ from pathlib import Path
 from sam_tui.adapters.workflows.migrations import STEPS
 from sam_tui.adapters.workflows.reader import SqliteReader, columns, upsert, values
 from sam_tui.core.local_files.private_files import replace_file
-from sam_tui.core.ports.workflows import (
-    ArtifactRow,
-    AttemptRow,
-    EdgeRow,
-    EventRow,
-    EvidenceRow,
-    ExecutionRow,
-    FindingRow,
-    KnownFile,
-    StepRow,
-    TaskRow,
-    TokenRow,
-)
+from sam_tui.core.ports import workflows
 from sam_tui.core.workflow.lazy import DATABASE
 from sam_tui.sqlite import SqliteDatabase, opened
 
@@ -47,7 +35,7 @@ _PUT = (
     "UPDATE executions SET started_at = started_at + :ahead, updated_at = updated_at + :ahead"
     " WHERE state IN ('running', 'paused')",
 )
-_EVENT = tuple(name for name in columns(EventRow) if name != "seq")
+_EVENT = tuple(name for name in columns(workflows.EventRow) if name != "seq")
 _APPEND = f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({', '.join('?' for _ in _EVENT)})"
 
 
@@ -71,28 +59,30 @@ class SqliteUnit(SqliteReader):
                 run(sql, {"ahead": ahead})
         run("INSERT OR REPLACE INTO clock VALUES (1, ?, ?, ?)", (boot, now, running))
 
-    def save_execution(self, row: ExecutionRow) -> None:
+    def save_execution(self, row: workflows.ExecutionRow) -> None:
         """Insert or replace."""
         self._save(row, "executions", ("id",))
 
-    def save_step(self, row: StepRow) -> None:
+    def save_step(self, row: workflows.StepRow) -> None:
         """Insert or replace."""
         self._save(row, "steps", ("execution", "id"))
 
-    def save_attempt(self, row: AttemptRow) -> None:
+    def save_attempt(self, row: workflows.AttemptRow) -> None:
         """Insert or replace."""
         self._save(row, "attempts", ("id",))
 
-    def save_task(self, row: TaskRow) -> None:
+    def save_task(self, row: workflows.TaskRow) -> None:
         """Insert or replace."""
         self._save(row, "tasks", ("execution", "step", "revision", "position"))
 
-    def save_edge(self, row: EdgeRow) -> None:
+    def save_edge(self, row: workflows.EdgeRow) -> None:
         """Insert an edge; an existing one stays as it is."""
-        sql = upsert(EdgeRow, "edges", columns(EdgeRow)).partition(" ON CONFLICT")[0]
+        sql = upsert(workflows.EdgeRow, "edges", columns(workflows.EdgeRow)).partition(
+            " ON CONFLICT"
+        )[0]
         self._connection.execute(f"{sql} ON CONFLICT DO NOTHING", values(row))
 
-    def save_token(self, row: TokenRow) -> None:
+    def save_token(self, row: workflows.TokenRow) -> None:
         """Insert or replace."""
         self._save(row, "tokens", ("hash",))
 
@@ -109,11 +99,11 @@ class SqliteUnit(SqliteReader):
             (why, attempt, keep),
         )
 
-    def save_evidence(self, row: EvidenceRow) -> None:
+    def save_evidence(self, row: workflows.EvidenceRow) -> None:
         """Insert or replace."""
         self._save(row, "evidence", ("id",))
 
-    def save_artifact(self, row: ArtifactRow, text: str) -> None:
+    def save_artifact(self, row: workflows.ArtifactRow, text: str) -> None:
         """Insert or replace, with the text."""
         self._save(row, "artifacts", ("id",))
         self._connection.execute(
@@ -121,7 +111,7 @@ class SqliteUnit(SqliteReader):
             (row.id, text.encode("utf-8", "replace")),
         )
 
-    def save_finding(self, row: FindingRow) -> None:
+    def save_finding(self, row: workflows.FindingRow) -> None:
         """Insert or replace; the words follow by trigger."""
         self._save(row, "findings", ("id",))
 
@@ -129,7 +119,7 @@ class SqliteUnit(SqliteReader):
         """Store a text under its hash."""
         self._connection.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (sha256, text))
 
-    def save_file(self, row: KnownFile) -> None:
+    def save_file(self, row: workflows.KnownFile) -> None:
         """Insert or replace."""
         self._save(row, "files", ("path",))
 
@@ -141,10 +131,10 @@ class SqliteUnit(SqliteReader):
         run("DELETE FROM events WHERE execution = ?", (execution,))
         run("DELETE FROM executions WHERE id = ?", (execution,))
 
-    def append(self, row: EventRow) -> int:
+    def append(self, row: workflows.EventRow) -> int:
         """Add an event."""
         fields = values(replace(row, seq=0))
-        position = columns(EventRow).index("seq")
+        position = columns(workflows.EventRow).index("seq")
         cursor = self._connection.execute(_APPEND, fields[:position] + fields[position + 1 :])
         return int(cursor.lastrowid or 0)
 

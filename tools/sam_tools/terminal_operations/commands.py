@@ -2,18 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
-from sam_tools.terminal_operations.answers import (
-    json_result,
-    left_notes,
-    left_words,
-    limit_notes,
-    refused_data,
-    refused_notes,
-    short,
-    state_words,
-    status,
-    working_directory,
-)
+from sam_tools.terminal_operations import answers
 from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
 from sam_tools.terminal_operations.rehearsal import RehearsedCommand, refuse_rehearsal, rehearse
 from sam_tools.terminal_operations.session_output import session_result, view_of
@@ -87,7 +76,7 @@ class CommandOperations:
         if arguments.isBackground:
             refuse_rehearsal(context, "A background command")
             return await self._start(arguments, context)
-        cwd = working_directory(arguments.working_directory, context)
+        cwd = answers.working_directory(arguments.working_directory, context)
         request = _request(arguments, context, cwd, PlainStream(context.emit))
         tried: RehearsedCommand | None = None
         if context.permit.ask_kept is not None:
@@ -100,8 +89,8 @@ class CommandOperations:
         why = (Text(plain(arguments.explanation)),) if arguments.explanation else ()
         confined = context.permit.confined and self._commands.confinement.kind != "none"
         account = [_account(output, result, arguments.timeout, confined=confined)]
-        account += limit_notes(result, self._commands.limits)
-        account += left_notes(result.left, result.left_id)
+        account += answers.limit_notes(result, self._commands.limits)
+        account += answers.left_notes(result.left, result.left_id)
         return ToolResult(
             text="\n".join([*account, *(tried.notes if tried else ())]),
             ok=result.exit_code == 0 and not result.timed_out,
@@ -144,7 +133,7 @@ class CommandOperations:
                     "exitCode": session.exit_code,
                     "truncated": read.start > arguments.from_index,
                     "end_index": read.end,
-                    "state": state_words(session),
+                    "state": answers.state_words(session),
                 },
             )
         command = self._own(arguments.id, context)
@@ -155,7 +144,7 @@ class CommandOperations:
         return _report(command, arguments.from_index)
 
     async def _start(self, arguments: RunCommand, context: ToolContext) -> ToolResult:
-        cwd = working_directory(arguments.working_directory, context)
+        cwd = answers.working_directory(arguments.working_directory, context)
         command = await self._port().start(
             context.conversation, _request(arguments, context, cwd, None)
         )
@@ -177,7 +166,7 @@ class CommandOperations:
             "end_index": command.end,
             "message": _HOW,
         }
-        return json_result(data, _card(command, output))
+        return answers.json_result(data, _card(command, output))
 
     def _list(self, context: ToolContext) -> ToolResult:
         commands = self._background.of(context.conversation) if self._background else ()
@@ -197,14 +186,14 @@ class CommandOperations:
             for command in commands
         ]
         sessions = [
-            {"session_id": session.id, "status": status(session), "end_index": session.end}
+            {"session_id": session.id, "status": answers.status(session), "end_index": session.end}
             for session in self._terminals.of(context.conversation)
         ]
         rows = tuple(
-            (command.id, short(command.command, _LISTED_COMMAND), _state(command))
+            (command.id, answers.short(command.command, _LISTED_COMMAND), _state(command))
             for command in commands
         )
-        return json_result(
+        return answers.json_result(
             {"terminals": terminals, "sessions": sessions},
             Table(("terminal", "command", "state"), rows),
         )
@@ -268,9 +257,9 @@ def _report(command: BackgroundCommand, start: int, *, message: str = "") -> Too
     if left := _left_data(result):
         data["left"] = left
     if result is not None and result.refused:
-        data["refused"] = refused_data(result.refused)
+        data["refused"] = answers.refused_data(result.refused)
     noted = (Text(f"{message.partition('.')[0]}: {command.id}"),) if message else ()
-    return json_result(data, *noted, _card(command, output))
+    return answers.json_result(data, *noted, _card(command, output))
 
 
 def _state(command: BackgroundCommand) -> str:
@@ -285,7 +274,7 @@ def _state(command: BackgroundCommand) -> str:
     ended = f"killed by {result.signal}"
     if result.exit_code is not None:
         ended = f"exited({result.exit_code})"
-    left = "" if result.left is None else left_words(result.left)
+    left = "" if result.left is None else answers.left_words(result.left)
     return f"{ended}, left running: {left}" if left else ended
 
 
@@ -326,7 +315,7 @@ def _account(output: str, result: CommandResult, timeout: float, *, confined: bo
     notes = list(filter(None, (_ending(result, timeout),)))
     if result.runs > 1:
         notes.append(f"[run {result.runs} times: the person widened what it may write to]")
-    notes += refused_notes(result.refused)
+    notes += answers.refused_notes(result.refused)
     if result.withheld:
         notes.append(f"[not in its environment, because they look like secrets: {_names(result)}]")
     if confined and result.exit_code != 0 and any(words in output for words in _REFUSALS):
@@ -348,7 +337,7 @@ def _data(output: str, result: CommandResult, cwd: str) -> dict[str, object]:
         "timedOut": result.timed_out,
         "droppedBytes": result.dropped,
         "output": output,
-        "refused": refused_data(result.refused),
+        "refused": answers.refused_data(result.refused),
         "withheld": list(result.withheld),
         "runs": result.runs,
         "exceeded": list(result.exceeded),

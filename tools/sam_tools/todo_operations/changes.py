@@ -13,15 +13,8 @@ from sam_tools.todo_operations.arguments import (
     TodoUpdate,
 )
 from sam_tui.core.errors import ToolError
+from sam_tui.core.todos import rules
 from sam_tui.core.todos.item import Subtask, Todo
-from sam_tui.core.todos.rules import (
-    TodoFinding,
-    consistent,
-    lost_completed,
-    settle,
-    stamped,
-    validate,
-)
 
 _SHOWN = 40
 """Findings told at once; a list with more is better written anew."""
@@ -74,7 +67,7 @@ def written(
     # Several items of one call are in progress: the first of them stays so.
     started = [i.id for i in items if i.status == "in-progress" and i.id not in running][:1]
     change = _checked(before, items, started, now, earlier=())
-    lost = lost_completed(before, change.items)
+    lost = rules.lost_completed(before, change.items)
     if lost:
         rows = "\n".join(f"  - Todo {item.id}: {item.title}" for item in lost)
         raise ToolError(
@@ -214,22 +207,22 @@ def _checked(
     started: Sequence[int],
     now: float,
     *,
-    earlier: Collection[TodoFinding],
+    earlier: Collection[rules.TodoFinding],
 ) -> TodoChange:
     """The list, validated, settled and dated. Errors that the list had before do not block a change."""
-    findings = validate(items)
+    findings = rules.validate(items)
     errors = [f.text for f in findings if f.severity == "error" and f not in earlier]
     if errors:
         raise ToolError(_listed("Nothing was stored, the list breaks its rules", errors))
-    settled = settle(list(map(consistent, items)), started=started)
-    old = validate(before)
+    settled = rules.settle(list(map(rules.consistent, items)), started=started)
+    old = rules.validate(before)
     fresh = [f for f in findings if f.severity == "warning" and f not in old]
     notes = tuple(finding.text for finding in fresh if finding.todo not in settled.demoted)
-    return TodoChange(stamped(before, settled.items, now=now), settled.demoted, notes)
+    return TodoChange(rules.stamped(before, settled.items, now=now), settled.demoted, notes)
 
 
-def _errors(items: Sequence[Todo]) -> frozenset[TodoFinding]:
-    return frozenset(f for f in validate(items) if f.severity == "error")
+def _errors(items: Sequence[Todo]) -> frozenset[rules.TodoFinding]:
+    return frozenset(f for f in rules.validate(items) if f.severity == "error")
 
 
 def _listed(head: str, rows: Sequence[str]) -> str:

@@ -2,14 +2,7 @@
 
 import time
 
-from sam_tui.core.events import (
-    Event,
-    InquiryOpened,
-    TerminalOpened,
-    TodosChanged,
-    TurnFinished,
-    TurnStarted,
-)
+from sam_tui.core import events
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.widgets.inquiries.card import WHOLE, buttons_of, coming_lines
@@ -26,23 +19,23 @@ class Announcer:
         self._screen = screen
         self._since = time.monotonic()
 
-    def announce(self, event: Event) -> None:
+    def announce(self, event: events.Event) -> None:
         """Say an event in words for a person who does not see the screen."""
         match event:
-            case TurnStarted():
+            case events.TurnStarted():
                 self._since = time.monotonic()
                 self._say("Working.")
-            case TurnFinished():
+            case events.TurnFinished():
                 seconds = round(time.monotonic() - self._since)
                 self._say(f"{_ENDINGS[event.reason]} in {seconds} s.")
-            case TodosChanged():
+            case events.TodosChanged():
                 done = sum(item.status == "completed" for item in event.items)
                 self._say(f"Todos: {done} of {len(event.items)} done.")
                 for number, item in enumerate(event.items, 1):
                     self._say(f"Todo {number} of {len(event.items)}, {item.status}: {item.title}")
-            case TerminalOpened():
+            case events.TerminalOpened():
                 self._say("The agent opened a terminal; Ctrl+] goes there.")
-            case InquiryOpened():
+            case events.InquiryOpened():
                 self._ask(event.inquiry)
             case _:
                 return

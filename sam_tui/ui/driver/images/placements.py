@@ -15,16 +15,7 @@ from rich.style import Style
 
 from sam_tui.core.ports.documents import Pixels
 from sam_tui.ui.driver.cell_rows import Pen, pen_of_colour
-from sam_tui.ui.driver.images import graphics
-from sam_tui.ui.driver.images.marks import (
-    CELL,
-    DIGITS,
-    HALF,
-    Cells,
-    Protocol,
-    cell_of,
-    is_picture_cell,
-)
+from sam_tui.ui.driver.images import graphics, marks
 
 _KEPT = 40
 """Pictures whose pixels are kept; older ones are half blocks again."""
@@ -60,7 +51,7 @@ class Placement:
 
     number: int
     graphic: Graphic
-    cells: Cells
+    cells: marks.Cells
     sent: bool = False
     """Whether the image was transmitted to kitty."""
 
@@ -74,7 +65,7 @@ class Placement:
 class Placements:
     """The pictures that were drawn lately on a terminal that takes images in this way."""
 
-    protocol: Protocol
+    protocol: marks.Protocol
     tmux: bool = False
     placed: OrderedDict[int, Placement] = field(default_factory=OrderedDict[int, Placement])
     _next: int = 0
@@ -83,13 +74,13 @@ class Placements:
     _waiting: list[Placement] = field(default_factory=list[Placement])
     """Images still to be transmitted to kitty."""
 
-    def add(self, graphic: Graphic, cells: Cells) -> int:
+    def add(self, graphic: Graphic, cells: marks.Cells) -> int:
         """The number of a picture in these cells, for ``cell_text``."""
         for number, placement in self.placed.items():
             if placement.graphic is graphic and placement.cells == cells:
                 self.placed.move_to_end(number)
                 return number
-        number = self._next % DIGITS**2
+        number = self._next % marks.DIGITS**2
         self._next += 1
         self.placed[number] = Placement(number, graphic, cells)
         while len(self.placed) > _KEPT:
@@ -100,21 +91,21 @@ class Placements:
 
     def cells(self, text: str, style: Style | None, pen: Pen) -> list[tuple[str, Pen]] | None:
         """The cells of a text that consists of picture cells; None for any other text."""
-        parts = [text[at : at + CELL] for at in range(0, len(text), CELL)]
-        if not all(map(is_picture_cell, parts)):
+        parts = [text[at : at + marks.CELL] for at in range(0, len(text), marks.CELL)]
+        if not all(map(marks.is_picture_cell, parts)):
             return None
         return [self._cell(part, style, pen) for part in parts]
 
     def _cell(self, text: str, style: Style | None, pen: Pen) -> tuple[str, Pen]:
-        number, row, column = cell_of(text)
+        number, row, column = marks.cell_of(text)
         placement = self.placed.get(number)
         if placement is None or style is None or style.color is None or style.bgcolor is None:
-            return HALF, pen
+            return marks.HALF, pen
         columns, rows = placement.size
         if row >= rows or column >= columns:
-            return HALF, pen
+            return marks.HALF, pen
         if (style.color.triplet, style.bgcolor.triplet) != placement.cells[row][column]:
-            return HALF, pen  # tinted or marked
+            return marks.HALF, pen  # tinted or marked
         if self.protocol != "kitty":
             return text, pen
         if not placement.sent:

@@ -3,23 +3,8 @@
 from functools import lru_cache
 
 from sam_tui.ui.transcript import blocks
-from sam_tui.ui.transcript.render.cards import (
-    draw_card,
-    draw_decision,
-    draw_notice,
-    draw_reasoning,
-    draw_reminder,
-    left_out,
-)
+from sam_tui.ui.transcript.render import cards, markdown
 from sam_tui.ui.transcript.render.colours import highlighter
-from sam_tui.ui.transcript.render.markdown import (
-    code_label,
-    code_lines,
-    draw_markdown,
-    draw_plain,
-    parser,
-    table_cells,
-)
 from sam_tui.ui.transcript.render.palette import Palette
 from sam_tui.ui.transcript.render.pictures import draw_picture
 from sam_tui.ui.transcript.render.rows import Canvas, Lead, Row, margin
@@ -36,15 +21,15 @@ def draw(block: blocks.Block, width: int, palette: Palette) -> list[Row]:
     content = block.content
     match content:
         case blocks.AnswerContent(source=source):
-            draw_markdown(canvas, source)
+            markdown.draw_markdown(canvas, source)
         case blocks.Markdown(source=source, number=number):
-            draw_markdown(canvas, source, number)
+            markdown.draw_markdown(canvas, source, number)
         case blocks.CodeContent():
             _code(canvas, content)
         case blocks.TableRows():
             _table(canvas, content, opened=blocks.expanded(block))
         case blocks.Plain(text=text):
-            draw_plain(canvas, text)
+            markdown.draw_plain(canvas, text)
         case _:
             _draw_event(canvas, block, content)
     if not canvas.rows:
@@ -68,17 +53,17 @@ def _draw_event(
         case blocks.User():
             _user(canvas, content, opened=blocks.expanded(block))
         case blocks.Reasoning():
-            draw_reasoning(canvas, content, opened=blocks.expanded(block))
+            cards.draw_reasoning(canvas, content, opened=blocks.expanded(block))
         case blocks.Card():
-            draw_card(canvas, content, opened=block.expanded)
+            cards.draw_card(canvas, content, opened=block.expanded)
         case blocks.ReminderContent():
-            draw_reminder(canvas, content, opened=blocks.expanded(block))
+            cards.draw_reminder(canvas, content, opened=blocks.expanded(block))
         case blocks.Picture():
             draw_picture(canvas, content)
         case blocks.Notice():
-            draw_notice(canvas, content)
+            cards.draw_notice(canvas, content)
         case blocks.Decided():
-            draw_decision(canvas, content)
+            cards.draw_decision(canvas, content)
 
 
 def _user(canvas: Canvas, content: blocks.User, *, opened: bool) -> None:
@@ -92,30 +77,30 @@ def _user(canvas: Canvas, content: blocks.User, *, opened: bool) -> None:
     canvas.pop()
     if not whole:
         lines, hidden = text.count("\n") - head.count("\n"), len(text) - len(head)
-        left_out(canvas, lines or hidden, "more lines" if lines else "more characters")
+        cards.left_out(canvas, lines or hidden, "more lines" if lines else "more characters")
 
 
 def _code(canvas: Canvas, content: blocks.CodeContent) -> None:
     if content.label:
-        code_label(canvas, content.language)
+        markdown.code_label(canvas, content.language)
     colours = highlighter(content.language, canvas.palette)
     if content.before:
         colours.feed(expand(content.before) + "\n")
-    code_lines(canvas, colours.feed(expand(content.text)))
+    markdown.code_lines(canvas, colours.feed(expand(content.text)))
 
 
 @lru_cache(maxsize=16)
 def _shape(head: str, sample: str, palette: Palette) -> Shape:
-    return measure(*table_cells(parser().parse(f"{head}\n{sample}\n"), palette))
+    return measure(*markdown.table_cells(markdown.parser().parse(f"{head}\n{sample}\n"), palette))
 
 
 def _table(canvas: Canvas, content: blocks.TableRows, *, opened: bool) -> None:
     if content.long and not opened:
-        left_out(canvas, content.count, "more rows")
+        cards.left_out(canvas, content.count, "more rows")
         return
     shape = _shape(content.head, content.sample, canvas.palette)
-    tokens = parser().parse(f"{content.head}\n{content.rows}\n")
-    rows, _ = table_cells(tokens, canvas.palette)
+    tokens = markdown.parser().parse(f"{content.head}\n{content.rows}\n")
+    rows, _ = markdown.table_cells(tokens, canvas.palette)
     if content.first:
         draw_rows(canvas, shape, rows[:1], header=True)
     draw_rows(canvas, shape, rows[1:])

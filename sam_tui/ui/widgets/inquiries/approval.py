@@ -13,16 +13,7 @@ from sam_tui.core.inquiry import Approval, ApprovalRequest, Draft, Inquiry
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import InquiryAnswered
 from sam_tui.ui.plain import visible_line
-from sam_tui.ui.widgets.inquiries.card import (
-    CardWidth,
-    alike_lines,
-    approval_lines,
-    buttons_of,
-    coming_lines,
-    covered_lines,
-    diffs_content,
-    why_lines,
-)
+from sam_tui.ui.widgets.inquiries import card
 from sam_tui.ui.widgets.inquiries.draft import DraftScreen
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
 from sam_tui.ui.widgets.inquiries.scopes import ScopeMarked, ScopeView
@@ -94,7 +85,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         """The waiting inquiries of the same kind, including this one."""
         self._listed: Sequence[Inquiry] = ()
         """The inquiries that the person saw in the list; one answer to all concerns only these."""
-        self._buttons = buttons_of(request)
+        self._buttons = card.buttons_of(request)
 
     def compose(self) -> ComposeResult:
         """Details with the preview, what the buttons cover, the buttons, the comment line."""
@@ -287,21 +278,23 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
     def _write(self) -> None:
         """Write the card at its present width, or at what it may have before the first layout."""
         request = self._request
-        width = CardWidth((self.size or self.screen.size).width - _SCROLLBAR, whole=self._whole)
+        width = card.CardWidth(
+            (self.size or self.screen.size).width - _SCROLLBAR, whole=self._whole
+        )
         remark = Content.assemble(("you say ", "$text-muted"), visible_line(self._remark))
         whole = self._view not in ("why", "alike")
         match self._view:
             case "why":
-                lines = why_lines(request, width)
+                lines = card.why_lines(request, width)
             case "alike":
-                lines = alike_lines(self._listed, width)
+                lines = card.alike_lines(self._listed, width)
             case _:
-                lines = approval_lines(request, width) + coming_lines(self._coming, width)
+                lines = card.approval_lines(request, width) + card.coming_lines(self._coming, width)
         self._lines.update(Content("\n").join([lines, remark]) if self._remark else lines)
         self._preview.display = bool(request.preview) and whole
-        self._preview.update(diffs_content(request, width))
+        self._preview.update(card.diffs_content(request, width))
         for covered in self._covered:
-            covered.update(covered_lines(request, width))
+            covered.update(card.covered_lines(request, width))
 
     def _answer(self, approval: Approval) -> None:
         self.post_message(InquiryAnswered(self.inquiry, approval))

@@ -8,14 +8,7 @@ from textual import events
 from sam_tui.core.errors import ToolError
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.widgets.terminal.border import (
-    end_words,
-    holder_badge,
-    person_types,
-    watched_only,
-    ways_in,
-    ways_out,
-)
+from sam_tui.ui.widgets.terminal import border
 from sam_tui.ui.widgets.terminal.messages import (
     Fitted,
     Relabelled,
@@ -125,7 +118,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if title != self._title:
             self._title = title
             self.post_message(TerminalAsked(self, "title"))
-        self.say(*holder_badge(self.session))
+        self.say(*border.holder_badge(self.session))
         self.recording = self.recording and not self.ended
         if self.session is not None:
             self.interrupting.ended(self.session)
@@ -159,13 +152,13 @@ class TerminalView(TerminalPast, can_focus=True):
         if self.hovered is not None:
             return f"Ctrl+click: {one_line(self.hovered[1][2], 60)}"
         if self.ended:
-            return end_words(session) + (" · Enter restarts" if self._restartable else "")
+            return border.end_words(session) + (" · Enter restarts" if self._restartable else "")
         if self.interrupting.words:
             return self.interrupting.words
         if self.has_focus:
-            ways = ways_out(session, chord_held=self._chord.pending)
+            ways = border.ways_out(session, chord_held=self._chord.pending)
             return ways + (" · scrolled" if self.scrolled else "")
-        return ways_in(session) or one_line(session.screen.title, 40)
+        return border.ways_in(session) or one_line(session.screen.title, 40)
 
     def notify_style_update(self) -> None:
         """The look changed: so did the colours of cells that have none of their own."""
@@ -222,7 +215,7 @@ class TerminalView(TerminalPast, can_focus=True):
         elif self.ended:
             if event.key == "enter" and self._restartable:
                 self.post_message(RestartAsked(self))
-        elif self.session is not None and watched_only(self.session):
+        elif self.session is not None and border.watched_only(self.session):
             return self._takes_or_gives(self.session, event.key)
         elif event.key in _WITHOUT_FULL_SCREEN and not self._full_screen:
             self._chord.release()
@@ -255,10 +248,10 @@ class TerminalView(TerminalPast, can_focus=True):
 
     def _leave_or_wait(self) -> None:
         nobody = self.session is None and not self._restartable
-        at_once = nobody or self.ended or watched_only(self.session)
+        at_once = nobody or self.ended or border.watched_only(self.session)
         if at_once or self.browser is not None or self._chord.press():
             self.look_back(False)
-            if self.session is not None and person_types(self.session):
+            if self.session is not None and border.person_types(self.session):
                 self.session.turns.pass_to("agent")
             self._leave()
         self.painted()

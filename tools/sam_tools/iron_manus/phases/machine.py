@@ -10,24 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sam_tools.iron_manus.phases import payloads
 from sam_tools.iron_manus.phases.answer import Extra, TurnAnswers
 from sam_tools.iron_manus.phases.delegation import Delegates, DelegationContext, handoff_name
 from sam_tools.iron_manus.phases.evidence import SessionEvidence, require_evidence, review
 from sam_tools.iron_manus.phases.folder import DAY, SessionFolders, require_session_id
-from sam_tools.iron_manus.phases.payloads import (
-    EnhancePayload,
-    ExecutePayload,
-    Handoff,
-    KnowledgePayload,
-    Payload,
-    PlanPayload,
-    QueryPayload,
-    VerifyPayload,
-    chosen_role,
-    invalid,
-    plan_tasks,
-    read_payload,
-)
 from sam_tools.iron_manus.phases.roles import no_role, role_named
 from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions
 from sam_tui.core.accesses import Location
@@ -188,7 +175,7 @@ class PhaseMachine:
         """Hand in a phase: read, checked, kept, submitted."""
         phase = request.phase_completed
         self.sessions.require_phase(session, phase)
-        received = read_payload(phase, request.payload)
+        received = payloads.read_payload(phase, request.payload)
         self.sessions.claim(session, caller.conversation)
         self._evidence.add_files(session, caller.conversation, request.named)
         handed = self._output(session, received.payload, caller)
@@ -198,28 +185,30 @@ class PhaseMachine:
             ignored=received.ignored, warnings=handed.warnings, failures=failures
         )
 
-    def _output(self, session: ManusSession, payload: Payload, caller: Sender) -> PhaseOutput:
+    def _output(
+        self, session: ManusSession, payload: payloads.Payload, caller: Sender
+    ) -> PhaseOutput:
         match payload:
-            case QueryPayload():
+            case payloads.QueryPayload():
                 return _query(session, payload)
-            case EnhancePayload():
+            case payloads.EnhancePayload():
                 goal = payload.enhanced_goal
                 return PhaseOutput({"summary": goal[:_SUMMARY], "enhanced_goal": goal})
-            case KnowledgePayload():
+            case payloads.KnowledgePayload():
                 return self._knowledge(session, payload)
-            case PlanPayload():
-                tasks, warnings = plan_tasks(payload)
+            case payloads.PlanPayload():
+                tasks, warnings = payloads.plan_tasks(payload)
                 summary = f"{len(tasks)} todos, {sum('role' in t for t in tasks)} of them delegated"
                 return PhaseOutput({"summary": summary, "tasks": tasks}, tuple(warnings))
-            case ExecutePayload():
+            case payloads.ExecutePayload():
                 return self._execute(session, payload, caller)
-            case VerifyPayload():
+            case payloads.VerifyPayload():
                 reason = payload.reason or "no reason given"
                 passed = payload.verification_passed
                 output = {"summary": reason[:_SUMMARY], "reason": reason}
                 return PhaseOutput(output | {"verification_passed": passed})
 
-    def _knowledge(self, session: ManusSession, payload: KnowledgePayload) -> PhaseOutput:
+    def _knowledge(self, session: ManusSession, payload: payloads.KnowledgePayload) -> PhaseOutput:
         warnings: list[str] = []
         for handoff in payload.handoffs:
             warnings += self._keep(session, _role_of(handoff), handoff.content, "knowledge")
@@ -227,7 +216,7 @@ class PhaseMachine:
         if not gathered:
             gathered = (self._folders.read(session.id, "synthesized_knowledge.md") or "").strip()
         if not gathered:
-            raise invalid("KNOWLEDGE", [
+            raise payloads.invalid("KNOWLEDGE", [
                 "payload.knowledge_gathered is missing, and synthesized_knowledge.md is not there",
             ])  # fmt: skip
         if self._folders.read(session.id, "synthesized_knowledge.md") is None:
@@ -239,7 +228,7 @@ class PhaseMachine:
         return PhaseOutput(output | {"sources": sources}, tuple(warnings))
 
     def _execute(
-        self, session: ManusSession, payload: ExecutePayload, caller: Sender
+        self, session: ManusSession, payload: payloads.ExecutePayload, caller: Sender
     ) -> PhaseOutput:
         warnings: list[str] = []
         task = session.ticket.task if session.ticket else None
@@ -279,11 +268,11 @@ class PhaseMachine:
         return [f"{file}: {note}" for note in looked.notes]
 
 
-def _query(session: ManusSession, payload: QueryPayload) -> PhaseOutput:
-    chosen, fault = chosen_role(payload)
+def _query(session: ManusSession, payload: payloads.QueryPayload) -> PhaseOutput:
+    chosen, fault = payloads.chosen_role(payload)
     if fault:
         if payload.selected_role:
-            raise invalid("QUERY", [f"payload.selected_role: {fault}"])
+            raise payloads.invalid("QUERY", [f"payload.selected_role: {fault}"])
         chosen = None
     role = chosen.role if chosen else session.role
     reasons = list(chosen.reasons if chosen else session.role_reasons)
@@ -294,8 +283,8 @@ def _query(session: ManusSession, payload: QueryPayload) -> PhaseOutput:
     return PhaseOutput(output, warning)
 
 
-def _role_of(handoff: Handoff) -> str:
+def _role_of(handoff: payloads.Handoff) -> str:
     role = role_named(handoff.role)
     if role is None:
-        raise invalid("KNOWLEDGE", [f"payload.handoffs: {no_role(handoff.role)}"])
+        raise payloads.invalid("KNOWLEDGE", [f"payload.handoffs: {no_role(handoff.role)}"])
     return role.name

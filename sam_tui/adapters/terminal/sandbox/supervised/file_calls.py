@@ -9,15 +9,7 @@ import struct
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from sam_tui.adapters.terminal.sandbox.kernel.calls import (
-    AT_EMPTY_PATH,
-    AT_FDCWD,
-    AT_SYMLINK_FOLLOW,
-    call,
-    capabilities,
-    open_exactly,
-    set_capabilities,
-)
+from sam_tui.adapters.terminal.sandbox.kernel import calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, own_rights
 
 _TMPFILE = getattr(os, "O_TMPFILE", 0)
@@ -65,35 +57,35 @@ def _acting_as(rights: Rights, mine: Rights) -> Generator[None]:
 def acting_with_capabilities(rights: Rights) -> Generator[None]:
     """``acting_as``, also without the capabilities that the other lacks: the kernel's own views of
     itself look at all of them. Raises OSError."""
-    mine = capabilities()
+    mine = calls.capabilities()
     with acting_as(rights):
         if not mine[0] & ~rights.capabilities:
             yield
             return
-        now = capabilities()  # another user's rights of files may have taken some away
-        set_capabilities(now[0] & rights.capabilities, *now[1:])
+        now = calls.capabilities()  # another user's rights of files may have taken some away
+        calls.set_capabilities(now[0] & rights.capabilities, *now[1:])
         try:
             yield
         finally:
-            set_capabilities(*now)
+            calls.set_capabilities(*now)
 
 
 def _become(user: int, group: int, groups: tuple[int, ...]) -> None:
     # Rights of files are given back first and taken away last: only root can set groups.
     if user == 0:
-        call("setfsuid", user)
-    call("setgroups", len(groups), struct.pack(f"={len(groups)}I", *groups))
-    call("setfsgid", group)
+        calls.call("setfsuid", user)
+    calls.call("setgroups", len(groups), struct.pack(f"={len(groups)}I", *groups))
+    calls.call("setfsgid", group)
     if user != 0:
-        call("setfsuid", user)
-    if call("setfsuid", -1) != user or call("setfsgid", -1) != group:
+        calls.call("setfsuid", user)
+    if calls.call("setfsuid", -1) != user or calls.call("setfsgid", -1) != group:
         raise PermissionError(1, "The caller's rights could not be taken on")
 
 
 @contextmanager
 def exact(path: str, flags: int = os.O_PATH) -> Generator[int]:
     """A descriptor of the very object at a real path. Raises OSError."""
-    handle = open_exactly(path, flags)
+    handle = calls.open_exactly(path, flags)
     try:
         yield handle
     finally:
@@ -106,7 +98,7 @@ def parent(path: str) -> Generator[tuple[int, bytes]]:
     folder, _, name = path.rpartition("/")
     if not name:
         raise PermissionError(13, "The root folder has no name")
-    handle = open_exactly(folder or "/", os.O_PATH | os.O_DIRECTORY)
+    handle = calls.open_exactly(folder or "/", os.O_PATH | os.O_DIRECTORY)
     try:
         yield handle, os.fsencode(name)
     finally:
@@ -121,7 +113,7 @@ def known_flags(flags: int) -> int:
 def open_file(path: str, flags: int, mode: int) -> int:
     """Open a real path as the caller asked; ``mode`` already without its umask. Raises OSError."""
     making = flags & os.O_CREAT or (_TMPFILE and flags & _TMPFILE == _TMPFILE)
-    opened = open_exactly(
+    opened = calls.open_exactly(
         path, unwaiting(flags) | os.O_NOFOLLOW, mode=mode & _OF_NEW if making else 0
     )
     restore_waiting(opened, flags)
@@ -141,7 +133,7 @@ def restore_waiting(opened: int, flags: int) -> None:
 
 def read_file(path: str) -> tuple[bytes, int]:
     """The content and the permissions of a regular file. Raises OSError, also for a very large one."""
-    handle = open_exactly(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    handle = calls.open_exactly(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with open(handle, "rb", buffering=0) as file:
         return content_of(file.fileno()), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
 
@@ -169,14 +161,14 @@ def put_file(path: str, content: bytes, mode: int) -> None:
     with parent(path) as (folder, name):
         fresh = os.fsencode(f"{RESERVED}{os.urandom(8).hex()}")
         making = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        temporary = open_exactly(os.fsdecode(fresh), making, mode=0o600, within=folder)
+        temporary = calls.open_exactly(os.fsdecode(fresh), making, mode=0o600, within=folder)
         try:
             with open(temporary, "wb") as file:
                 file.write(content)
                 os.fchmod(file.fileno(), mode & _PERMISSIONS)
-            call("renameat2", folder, fresh, folder, name, 0)
+            calls.call("renameat2", folder, fresh, folder, name, 0)
         except BaseException:
-            call("unlinkat", folder, fresh, 0)
+            calls.call("unlinkat", folder, fresh, 0)
             raise
 
 
@@ -200,7 +192,7 @@ def remove(path: str, *, folder: bool) -> None:
 def rename(old: str, new: str, flags: int) -> None:
     """Rename as renameat2 does. Raises OSError."""
     with parent(old) as (within, name), parent(new) as (beyond, named):
-        call("renameat2", within, name, beyond, named, flags)
+        calls.call("renameat2", within, name, beyond, named, flags)
 
 
 def make_folder(path: str, mode: int) -> None:
@@ -214,26 +206,26 @@ def make_node(path: str, mode: int) -> None:
     if stat.S_IFMT(mode) not in _MAKABLE:
         raise PermissionError(1, "Operation not permitted")
     with parent(path) as (within, name):
-        call("mknodat", within, name, mode, 0)
+        calls.call("mknodat", within, name, mode, 0)
 
 
 def link(old: str, new: str) -> None:
     """Give a file a second name. Raises OSError."""
     with parent(old) as (within, name), parent(new) as (beyond, named):
-        call("linkat", within, name, beyond, named, 0)
+        calls.call("linkat", within, name, beyond, named, 0)
 
 
 def link_open(handle: int, new: str) -> None:
     """Give an unnamed file, known by its descriptor, a name. Raises OSError."""
     with parent(new) as (beyond, named):
         source = os.fsencode(f"/proc/self/fd/{handle}")
-        call("linkat", AT_FDCWD, source, beyond, named, AT_SYMLINK_FOLLOW)
+        calls.call("linkat", calls.AT_FDCWD, source, beyond, named, calls.AT_SYMLINK_FOLLOW)
 
 
 def link_symbolically(text: str, new: str) -> None:
     """Make a symbolic link. Raises OSError."""
     with parent(new) as (within, name):
-        call("symlinkat", os.fsencode(text), within, name)
+        calls.call("symlinkat", os.fsencode(text), within, name)
 
 
 def change_mode(handle: int, mode: int) -> None:
@@ -243,12 +235,12 @@ def change_mode(handle: int, mode: int) -> None:
 
 def change_owner(handle: int, user: int, group: int) -> None:
     """Set owner and group; 2^32-1 leaves one as it is. Raises OSError."""
-    call("fchownat", handle, b"", user, group, AT_EMPTY_PATH)
+    calls.call("fchownat", handle, b"", user, group, calls.AT_EMPTY_PATH)
 
 
 def change_times(handle: int, times: bytes | None) -> None:
     """Set access and modification time: two struct timespec, None for now. Raises OSError."""
-    call("utimensat", handle, b"", times, AT_EMPTY_PATH)
+    calls.call("utimensat", handle, b"", times, calls.AT_EMPTY_PATH)
 
 
 def set_attribute(handle: int, name: str, value: bytes, flags: int) -> None:
