@@ -17,7 +17,14 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.todos.item import one_line, visible_text
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import (
+    Operation,
+    Schedule,
+    Tool,
+    ToolContext,
+    ToolResult,
+    single,
+)
 from sam_tui.core.verdict import Decision, denial
 
 _Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
@@ -46,12 +53,8 @@ class IncreaseMaxIterations:
             lambda a: f"Raising the limit to {a.requested_iterations} model calls",
             schedule=Schedule.SERIAL,
         )
-        return Tool(
-            "increase_max_iterations",
-            "Raise how many model calls this turn may take, when the work left needs more.",
-            (operation,),
-            consolidated=False,
-        )
+        about = "Raise how many model calls this turn may take, when the work left needs more."
+        return single(operation, about)
 
     async def _increase(self, arguments: Increase, context: ToolContext) -> ToolResult:
         budget = self._budget_of(context.conversation)
@@ -136,12 +139,10 @@ class Think:
         operation = Operation(
             "think", "think before acting", Thoughts, self._think, lambda a: f"Thinking: {_gist(a)}"
         )
-        return Tool(
-            "think",
+        return single(
+            operation,
             "Think a step through before acting: weigh ways, plan, check a conclusion. It changes and"
             " finds out nothing, so act on the thought next.",
-            (operation,),
-            consolidated=False,
         )
 
     async def _think(self, arguments: Thoughts, context: ToolContext) -> ToolResult:
@@ -216,14 +217,12 @@ class UserCollaboration:
             lambda a: f"Asking: {_short(a.prompt)}",
             schedule=Schedule.BLOCKING,
         )
-        return Tool(
-            "user_collaboration",
+        return single(
+            operation,
             "Ask the person a question and wait for the answer: for a choice only they can make, or"
             " facts you cannot find out. Do not ask for permission beforehand: call the operation, and"
             " the workbench asks where an approval is needed. If that was refused and is needed all the"
             " same, name the operation in authorize_operation.",
-            (operation,),
-            consolidated=False,
         )
 
     async def _ask(self, arguments: Collaboration, context: ToolContext) -> ToolResult:

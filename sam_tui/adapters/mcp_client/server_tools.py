@@ -11,7 +11,7 @@ from sam_tui.adapters.mcp_client.tool_descriptions import PROMPT, FittedTool, pl
 from sam_tui.core.accesses import Access, Location
 from sam_tui.core.display import Diff
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 from sam_tui.core.tooling.offer import Advert, Offer
 from sam_tui.core.workflow.definitions.schema import value_faults
 
@@ -193,7 +193,7 @@ def _made(host: OfferHost, fitted: FittedTool) -> Tool:
         accesses=accesses,
         preview=preview,
     )
-    return Tool(fitted.name, fitted.about, (operation,), consolidated=False)
+    return single(operation, fitted.about)
 
 
 def _sent(server: str, arguments: Mapping[str, Any]) -> Diff:

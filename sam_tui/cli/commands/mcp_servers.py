@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.options import Values, guarded_options, open_runtime, place_options
-from sam_tui.cli.results import print_json
+from sam_tui.cli.results import print_json, print_lines
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
@@ -36,8 +36,7 @@ def list_command(**values: Any) -> int:
     if values["as_json"]:
         print_json(reports)
     else:
-        for line in _listing(reports) or [f"No server is configured. {_HOW}"]:
-            click.echo(terminal_safe(line))
+        print_lines(_listing(reports) or [f"No server is configured. {_HOW}"])
     return 1 if any(report.standing == "failed" for report in reports) else 0
 
 
@@ -52,8 +51,7 @@ def get_command(**values: Any) -> int:
     if values["as_json"]:
         print_json(chosen)
     else:
-        for line in described(chosen):
-            click.echo(terminal_safe(line))
+        print_lines(described(chosen))
     return 0 if chosen.standing in ("ready", "ended") else 1
 
 
@@ -144,8 +142,7 @@ def test_command(**values: Any) -> int:
         lines += (
             [f"  login     {'yes' if report.login else 'none'}"] if report.kind == "http" else []
         )
-    for line in lines:
-        click.echo(terminal_safe(line))
+    print_lines(lines)
     return 0 if ready else 1
 
 

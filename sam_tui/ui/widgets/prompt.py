@@ -241,8 +241,7 @@ class PromptArea(PasteArea):
         state = (self.text, self.mentioned, self.recalls)
         if state != self._hinted:
             self._hinted = state
-            self.offer_files()
-            self.menu.offer(() if self.recalls else self.fitting)
+            self.offer_again()
 
     @property
     def mentioned(self) -> str | None:

@@ -12,7 +12,7 @@ from sam_tui.adapters.mcp_client.settings import ServerSettings, SettingsReader
 from sam_tui.core.accesses import Access, Use
 from sam_tui.core.errors import ToolError
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 from sam_tui.core.tooling.offer import Offer
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ class _DocumentationTool:
             lambda a: f"{SERVER}: {a.libraryName[:60]} {a.topic[:60]}".rstrip(),
             self._accesses,
         )
-        about = "Current documentation of a software library, by Context7."
-        return Tool(operation.name, about, (operation,), consolidated=False)
+        return single(operation, "Current documentation of a software library, by Context7.")
 
     def _accesses(self, _: LibraryRequest) -> Sequence[Access]:
         host = self._host()

@@ -26,14 +26,13 @@ from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import (
     forks_of_the_system,
     numbers_rise,
 )
-from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
+from sam_tui.adapters.terminal.sandbox.supervised.caller import name_of, stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
     MARK,
     STARTED,
     ProcessTable,
     ProcessTracker,
-    name_of,
     send,
 )
 from sam_tui.core.ports.processes.sandbox import CommandLimits, RunningProcess

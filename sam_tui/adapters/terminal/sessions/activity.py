@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.processes.groups import members
 from sam_tui.adapters.terminal.processes.output import OutputHistory
 from sam_tui.adapters.terminal.pty.input_wait import Blocked, blocked, looks_like_prompt, pending
 from sam_tui.adapters.terminal.pty.pty import Pty
-from sam_tui.adapters.terminal.sandbox.supervised.processes import name_of
+from sam_tui.adapters.terminal.sandbox.supervised.caller import name_of
 from sam_tui.adapters.terminal.shell_integration.log import ShellLog
 from sam_tui.core.ports.processes.terminals import TerminalState
 

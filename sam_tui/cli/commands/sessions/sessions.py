@@ -305,8 +305,7 @@ def _change(values: dict[str, Any], change: Callable[[Runtime, ConversationId], 
 
 async def _watch(runtime: Runtime, conversation: ConversationId) -> None:
     async for messages in followed(runtime.conversations, conversation):
-        for line in (line for message in messages for line in stored_lines(message)):
-            click.echo(terminal_safe(line))
+        print_lines(line for message in messages for line in stored_lines(message))
         sys.stdout.flush()
 
 

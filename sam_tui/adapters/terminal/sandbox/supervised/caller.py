@@ -85,11 +85,7 @@ class Target:
     @property
     def name(self) -> str:
         """The name of the process; empty when it has ended."""
-        try:
-            with open(f"/proc/{self.thread}/comm", "rb") as comm:
-                return os.fsdecode(comm.read().rstrip(b"\n"))
-        except OSError:
-            return ""
+        return name_of(self.thread)
 
     def rights(self) -> Rights:
         """The user, groups and capabilities that the thread acts with. Raises OSError."""
@@ -207,3 +203,12 @@ def _link(path: str, target: Target) -> str | None:
         return os.readlink(path)
     except OSError:
         return None
+
+
+def name_of(process: int) -> str:
+    """The name of a process or thread; empty when it has ended."""
+    try:
+        with open(f"/proc/{process}/comm", "rb") as comm:
+            return os.fsdecode(comm.read().rstrip(b"\n"))
+    except OSError:
+        return ""

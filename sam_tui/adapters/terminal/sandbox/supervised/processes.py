@@ -357,12 +357,3 @@ def folder_of(process: int) -> str:
         return os.readlink(f"/proc/{process}/cwd")
     except OSError:
         return ""
-
-
-def name_of(process: int) -> str:
-    """The name of a process; empty when it has ended."""
-    try:
-        with open(f"/proc/{process}/comm", "rb") as comm:
-            return os.fsdecode(comm.read().rstrip(b"\n"))
-    except OSError:
-        return ""
