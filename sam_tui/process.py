@@ -1,4 +1,4 @@
-"""The id, memory, process group and command line of this process."""
+"""The id, memory, process group and command line of this process, and whether another one runs."""
 
 import os
 import signal
@@ -9,6 +9,17 @@ from contextlib import suppress
 def process_id() -> int:
     """The id of this process."""
     return os.getpid()
+
+
+def is_running(process: int) -> bool:
+    """Whether a process with this id exists, whoever owns it."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def peak_memory() -> int | None:

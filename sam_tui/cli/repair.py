@@ -6,6 +6,8 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
+from sam_tui.process import is_running
+
 _ABANDONED = re.compile(r"\.(\d+)\.new$|^\.sam-tui-[A-Za-z0-9_]+$")
 """Temporary files of replacements that a killed program left behind."""
 
@@ -53,21 +55,11 @@ def _abandoned(folder: str) -> Iterator[str]:
         match = _ABANDONED.search(entry.name)
         if match is None or not entry.is_file(follow_symlinks=False):
             continue
-        if match[1] and _runs(int(match[1])):
+        if match[1] and is_running(int(match[1])):
             continue
         with suppress(OSError):
             os.unlink(entry.path)
             yield f"removed {entry.path}, which an ended program left"
-
-
-def _runs(number: int) -> bool:
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _indexes(data_dir: str) -> Iterator[str]:

@@ -58,11 +58,9 @@ async def run_headless(
     return await _Run(runtime, request, streams, interrupts or Interrupts()).run()
 
 
-def report_failure(
-    request: HeadlessRequest, outcome: RunOutcome, out: TextIO, err: TextIO | None = None
-) -> int:
+def report_failure(request: HeadlessRequest, outcome: RunOutcome, out: TextIO) -> int:
     """Tell of a run that never began, in the form that was asked for, and return its exit code."""
-    streams = _output(request, out), HeadlessOutput(err or sys.stderr)
+    streams = _output(request, out), HeadlessOutput(sys.stderr)
     line = result_line(request.conversation or "", CallLedger(), outcome)
     return _tell(request, outcome, line, streams)
 

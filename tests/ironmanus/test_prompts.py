@@ -36,7 +36,7 @@ def test_half_a_prompt_is_never_sent() -> None:
 
 @pytest.mark.requirement("ironmanus:prompts")
 def test_a_role_s_meta_prompt_names_its_frameworks_and_deliverable() -> None:
-    assert role_meta_prompt(ROLES["critic"], "judge (all of) it", "parsers").text() == (
-        "(ROLE: critic) (CONTEXT: parsers; complexity complex; frameworks security_review,"
+    assert role_meta_prompt(ROLES["critic"], "judge (all of) it").text() == (
+        "(ROLE: critic) (CONTEXT: complexity complex; frameworks security_review,"
         " code_analysis) (PROMPT: judge \\(all of\\) it) (OUTPUT: comprehensive_assessment)"
     )

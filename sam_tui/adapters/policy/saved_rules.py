@@ -18,6 +18,7 @@ from sam_tui.core.ids import mint
 from sam_tui.core.local_files.private_files import exclusive, replace_file
 from sam_tui.core.ports.policy import LiveGrant, SavedGrant
 from sam_tui.core.text.toml_lines import rule_blocks
+from sam_tui.process import is_running
 
 FOLDER = "grants"
 """Below the data folder."""
@@ -68,7 +69,7 @@ class FileLedger:
         """The grants of every process that runs; files of dead ones are removed."""
         grants: list[LiveGrant] = []
         for process in self._processes():
-            if not _alive(process):
+            if not is_running(process):
                 FileLedger(os.path.dirname(self._folder), process=process).close()
                 continue
             revoked = FileLedger(os.path.dirname(self._folder), process=process).revoked()
@@ -106,16 +107,6 @@ class FileLedger:
 
     def _path(self, process: int, kind: str = "json") -> str:
         return os.path.join(self._folder, f"{process}.{kind}")
-
-
-def _alive(process: int, signal: Callable[[int, int], None] = os.kill) -> bool:
-    try:
-        signal(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 _MARK = "# Allowed in a question"

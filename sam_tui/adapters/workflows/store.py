@@ -21,8 +21,8 @@ from sam_tui.core.ports import workflows
 from sam_tui.core.workflow.lazy import DATABASE
 from sam_tui.sqlite import SqliteDatabase, opened
 
-BUSY_SECONDS = 5.0
-"""How long a write waits for another process."""
+_BUSY_SECONDS = 5.0
+"""Seconds for which a write waits for another process."""
 _HELD = 16
 """Letters of an execution's hash that name its lock file."""
 _INEXACT = 2.0
@@ -145,11 +145,9 @@ class SqliteUnit(SqliteReader):
 class SqliteWorkflows(SqliteDatabase):
     """The ``WorkflowStore`` of one data folder. For one thread; other processes may have it too."""
 
-    def __init__(
-        self, folder: Path, *, busy_seconds: float = BUSY_SECONDS, flushed: bool = True
-    ) -> None:
+    def __init__(self, folder: Path, *, flushed: bool = True) -> None:
         path = folder.expanduser().absolute() / DATABASE
-        super().__init__(path, partial(opened, path, STEPS, busy_seconds, flushed=flushed))
+        super().__init__(path, partial(opened, path, STEPS, _BUSY_SECONDS, flushed=flushed))
         self.reader = SqliteReader(lambda: self.live, self.explained)
 
     @contextmanager
@@ -185,15 +183,12 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def open_workflows(
-    data_dir: str | Path, *, busy_seconds: float = BUSY_SECONDS, flushed: bool = True
-) -> SqliteWorkflows:
+def open_workflows(data_dir: str | Path, *, flushed: bool = True) -> SqliteWorkflows:
     """The store in a data folder, making both where they are missing. Raises ``StorageError``.
 
-    ``busy_seconds`` is how long a write waits for another process; ``flushed`` makes every commit
-    reach the disk before it returns.
+    ``flushed`` makes every commit reach the disk before it returns.
     """
-    return SqliteWorkflows(Path(data_dir), busy_seconds=busy_seconds, flushed=flushed)
+    return SqliteWorkflows(Path(data_dir), flushed=flushed)
 
 
 def save_file(path: str | Path, text: str) -> None:

@@ -60,11 +60,11 @@ def evaluated(expression: str) -> Value:
         raise ToolError(f"The expression {what}.") from None
 
 
-def in_digits(number: Fraction, digits: int = 15) -> str:
-    """A number as people write it: whole, or with so many digits; exact where it ends before."""
+def in_digits(number: Fraction) -> str:
+    """A number as people write it: whole, or with 15 digits; exact where it ends before."""
     if number.denominator == 1:
         return str(number.numerator)
-    decimal = Context(prec=digits).divide(Decimal(number.numerator), Decimal(number.denominator))
+    decimal = Context(prec=15).divide(Decimal(number.numerator), Decimal(number.denominator))
     return f"{decimal.normalize():f}" if -12 < decimal.adjusted() < 40 else f"{decimal.normalize()}"
 
 

@@ -147,7 +147,7 @@ def errand_prompt(
     return render(_ERRAND, values)
 
 
-def role_meta_prompt(role: Role, task: str, domain: str = "") -> MetaPrompt:
+def role_meta_prompt(role: Role, task: str) -> MetaPrompt:
     """A meta-prompt for a role: its frameworks and level as context, its usual deliverable."""
-    context = [domain, f"complexity {role.level}", f"frameworks {', '.join(role.frameworks)}"]
-    return MetaPrompt(role.name, task, "; ".join(filter(None, context)), role.output)
+    context = f"complexity {role.level}; frameworks {', '.join(role.frameworks)}"
+    return MetaPrompt(role.name, task, context, role.output)

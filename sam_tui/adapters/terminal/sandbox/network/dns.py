@@ -89,11 +89,11 @@ def ask(question: bytes, servers: Sequence[Server]) -> bytes | None:
     return None
 
 
-def system_servers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
+def system_servers() -> tuple[Server, ...]:
     """The name servers of this system; the local one if none is named."""
     servers: list[Server] = []
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open("/etc/resolv.conf", encoding="utf-8", errors="replace") as file:
             for line in file:
                 words = line.split()
                 if len(words) > 1 and words[0] == "nameserver":

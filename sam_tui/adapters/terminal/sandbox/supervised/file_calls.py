@@ -83,9 +83,9 @@ def _become(user: int, group: int, groups: tuple[int, ...]) -> None:
 
 
 @contextmanager
-def exact(path: str, flags: int = os.O_PATH) -> Generator[int]:
+def exact(path: str) -> Generator[int]:
     """A descriptor of the very object at a real path. Raises OSError."""
-    handle = calls.open_exactly(path, flags)
+    handle = calls.open_exactly(path, os.O_PATH)
     try:
         yield handle
     finally:
