@@ -6,14 +6,13 @@ the command's masked output as it comes and ends with the command's exit code.
 
 import asyncio
 import inspect
-import json
 import os
 import secrets
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final
 
 from acp import RequestError, schema
 from acp.connection import Connection
@@ -24,6 +23,7 @@ from sam_tui.acp_agent.requests import ask, begin
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished, ToolStarted
 from sam_tui.core.local_files.temporary_folders import ACP, Scratch
+from sam_tui.core.text.json_objects import json_object
 
 _SECONDS: Final = 10.0
 """For every answer about a terminal. A client that gave none in time is not asked for another."""
@@ -73,13 +73,8 @@ def runs_to_its_end(event: ToolStarted) -> bool:
     """Whether a call is a command whose end it waits for."""
     if event.operation not in _RUNS:
         return False
-    try:
-        arguments = cast("object", json.loads(event.arguments))
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(arguments, Mapping) and not cast("Mapping[str, object]", arguments).get(
-        "isBackground"
-    )
+    arguments = json_object(event.arguments)
+    return arguments is not None and not arguments.get("isBackground")
 
 
 class ClientTerminals:

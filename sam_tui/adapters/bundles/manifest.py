@@ -1,11 +1,11 @@
 """The manifest of a bundle: its texts about itself, and the files that it names but nothing reads."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import cast
 
 from sam_tui.adapters.bundles.content import BundleContent
+from sam_tui.core.text.json_objects import json_object
 
 MANIFEST = ".claude-plugin/plugin.json"
 _PLACES = {
@@ -30,11 +30,7 @@ def manifest_of(content: BundleContent) -> Mapping[str, str]:
 
 def _table(content: BundleContent) -> Mapping[str, object]:
     file = content.files.get(MANIFEST)
-    try:
-        table: object = json.loads(file.data) if file is not None else {}
-    except (ValueError, RecursionError):
-        return {}
-    return cast("dict[str, object]", table) if isinstance(table, dict) else {}
+    return (json_object(file.data) if file is not None else None) or {}
 
 
 def unread_of(content: BundleContent) -> Iterator[str]:

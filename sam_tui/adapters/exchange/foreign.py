@@ -13,6 +13,7 @@ from typing import Any, cast
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from sam_tui.core.ports.storage import ConversationDocument, DatedMessage
+from sam_tui.core.text.json_objects import json_object
 
 Line = Mapping[str, Any]
 _MOST_LINES = 500_000
@@ -56,14 +57,11 @@ def _lines(text: str) -> tuple[list[Line], int]:
     for raw in text.split("\n", _MOST_LINES)[:_MOST_LINES]:
         if not raw.strip():
             continue
-        try:
-            value = json.loads(raw)
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, dict):
-            lines.append(cast("Line", value))
-        else:
+        value = json_object(raw)
+        if value is None:
             skipped += 1
+        else:
+            lines.append(value)
     return lines, skipped
 
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from sam_tui.adapters.images.settings import ImageSettings
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import AspectRatio, ImageFile, ImageOrder, Page, Web
+from sam_tui.core.text.json_objects import json_object
 from sam_tui.core.todos.item import one_line
 
 Size = tuple[int, int]
@@ -144,11 +145,7 @@ class EndpointImages:
 
 
 def _rows(page: Page) -> list[Mapping[str, Any]]:
-    try:
-        value: Any = json.loads(page.body)
-    except (ValueError, RecursionError):
-        value = None
-    answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    answer = json_object(page.body) or {}
     if page.status in (401, 403):
         raise ToolError("The image server did not accept the key.", hint="Check SAM_TUI_IMAGE_KEY.")
     if page.status >= 300 or not answer:

@@ -1,11 +1,10 @@
 """Models with the OpenAI chat completions API, reached without a library in between."""
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from sam_tui import __version__, http_library
 from sam_tui.adapters.llm import response_bytes
@@ -15,6 +14,7 @@ from sam_tui.adapters.llm.failures import failure, no_answer, read_error, read_r
 from sam_tui.adapters.llm.wire import RequestWriter
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
 from sam_tui.core.ports.model import AnswerLimits, Delta, ModelRequest, UsageDelta
+from sam_tui.core.text.json_objects import json_object
 from sam_tui.core.usage import Price
 
 if TYPE_CHECKING:
@@ -260,13 +260,9 @@ class _Answer:
         if data.strip() == b"[DONE]":
             self.done = True
             return []
-        try:
-            parsed: object = json.loads(data)
-        except (ValueError, RecursionError):
+        chunk = json_object(data)
+        if chunk is None:
             return self._garbled()
-        if not isinstance(parsed, dict):
-            return self._garbled()
-        chunk = cast("Mapping[str, object]", parsed)
         if chunk.get("error") or self._parser.failed:
             raise failure(read_error(chunk), self._endpoint.source, started=self.started)
         self._events += 1

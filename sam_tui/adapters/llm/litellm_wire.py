@@ -20,6 +20,7 @@ from sam_tui.adapters.llm.response_bytes import (
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected
 from sam_tui.core.ports.model import AnswerLimits, CallDelta, Delta, OpaqueDelta, ReasoningDelta
+from sam_tui.core.text.json_objects import json_object
 from sam_tui.core.usage import Usage
 
 if TYPE_CHECKING:
@@ -280,12 +281,9 @@ def _notable(lines: bytes) -> Iterator[Mapping[str, object]]:
         return
     for line in lines.splitlines():
         if line.startswith(b"data:") and (b'"error"' in line or b'"message_delta"' in line):
-            try:
-                event: object = json.loads(line[5:])
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(event, dict):
-                yield cast("Mapping[str, object]", event)
+            event = json_object(line[5:])
+            if event is not None:
+                yield event
 
 
 def watch(litellm: Any) -> None:

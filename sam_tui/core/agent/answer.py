@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Protocol
 
 from sam_tui.core.errors import AnswerTooLarge
 from sam_tui.core.events import ReasoningStreamed, TextStreamed
@@ -20,6 +20,7 @@ from sam_tui.core.ports.model import (
     TruncatedDelta,
     UsageDelta,
 )
+from sam_tui.core.text.json_objects import json_object
 from sam_tui.core.text.nesting import Nesting
 from sam_tui.core.tooling.neutralization import EchoFilter, scrub_echoes
 from sam_tui.core.usage import Usage
@@ -170,13 +171,7 @@ def _tagged(text: str) -> tuple[list[str], str]:
 
 
 def _call(body: str, is_tool: Callable[[str], bool]) -> tuple[str, str] | None:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    fields = cast("dict[str, Any]", value)
+    fields = json_object(body) or {}
     name = fields.get("name")
     arguments = fields.get("arguments", fields.get("parameters"))
     if not isinstance(name, str) or not isinstance(arguments, dict) or not is_tool(name):
@@ -301,10 +296,7 @@ class Fold:
 
 
 def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
+    return json_object(text) is not None
 
 
 def _as_object(text: str) -> str:

@@ -5,13 +5,11 @@ made of one line of somebody's text, clipped, so that what is summarised can nei
 nor add a section to it.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import cast
 
 from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.ids import CallId
@@ -25,6 +23,7 @@ from sam_tui.core.messages import (
     calls_of,
 )
 from sam_tui.core.prompt.tally import SUMMARY as NAME
+from sam_tui.core.text.json_objects import json_object
 from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.short_list import meant
 
@@ -258,11 +257,7 @@ def _decisions(texts: Iterable[str]) -> list[str]:
 
 
 def _arguments(call: ToolCall) -> Mapping[str, object]:
-    try:
-        value = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return json_object(call.arguments) or {}
 
 
 def _tool(name: str) -> str:

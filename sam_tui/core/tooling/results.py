@@ -6,11 +6,11 @@ Markers are those of seed 004 (read_tool_result). One unit throughout: code poin
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import cast
 
 from sam_tui.core.events import ToolFinished
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.storage import CallDisplay, ResultStore
+from sam_tui.core.text.json_objects import json_object
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.verdict import Decision, decision_words
 
@@ -35,13 +35,10 @@ def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit:
 
 def _in_json(text: str, words: Collection[str]) -> str:
     """A JSON object with the names as its first member; any other text as it is."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+    value = json_object(text)
+    if value is None:
         return text
-    if not isinstance(value, dict):
-        return text
-    extended = {IGNORED: list(words), **cast("dict[str, object]", value)}
+    extended = {IGNORED: list(words), **value}
     return json.dumps(extended, ensure_ascii=False, indent=2 if text[1:2] == "\n" else None)
 
 

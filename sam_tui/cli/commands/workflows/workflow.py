@@ -38,6 +38,7 @@ from sam_tui.cli.options import (
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
+from sam_tui.core.text.json_objects import json_object
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import VERBS, Advanced, Verb
 from sam_tui.headless.interrupts import Interrupts
@@ -303,11 +304,8 @@ def _params(values: Values) -> dict[str, Any]:
 def _output(argument: str | None) -> Any:
     """What a step hands in: an object when it is one, else a text."""
     text = _piped_output() if argument in (None, "-") else argument
-    try:
-        value: Any = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return text
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else text
+    value = json_object(text or "")
+    return text if value is None else value
 
 
 def _piped_output() -> str:

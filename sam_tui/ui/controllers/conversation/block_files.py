@@ -1,11 +1,10 @@
 """The block that the transcript's cursor marks, in the person's editor: its file, or its text."""
 
-import json
 import os
 import re
-from typing import cast
 
 from sam_tui.core.display import Diff
+from sam_tui.core.text.json_objects import json_object
 from sam_tui.ui import programs
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.plain import one_line
@@ -35,13 +34,7 @@ def named_file(block: Block) -> tuple[str, int] | None:
 
 
 def _argument_file(arguments: str) -> tuple[str, int] | None:
-    try:
-        loaded = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(loaded, dict):
-        return None
-    values = cast("dict[str, object]", loaded)
+    values = json_object(arguments) or {}
     paths = [path for key in _PATHS if isinstance(path := values.get(key), str)]
     lines = [line for key in _LINES if isinstance(line := values.get(key), int)]
     return (paths[0], max(1, *lines, 1)) if paths else None
