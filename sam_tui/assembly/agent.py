@@ -9,9 +9,9 @@ from sam_tools import offers, profile_offers
 from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.catalogue import adverts
-from sam_tui.assembly.lazy import once
 from sam_tui.assembly.models import Providers
 from sam_tui.assembly.policy import make_guard, make_servers
+from sam_tui.assembly.stores import once
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.retry import RetryPolicy
@@ -74,17 +74,15 @@ class Agent(Providers):
             return running.name if running is not None else ""
 
         sender = OtlpSender(collector, self.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
-        self.at_close(sender.close)
+        self.at_close.callback(sender.close)
         recorder = TelemetryRecorder(sender, self.clock, model, __version__)
         self.bus.listeners.append(recorder.take)
 
-    @property
     @once
     def guard(self) -> "Guard":
         """Decides every call."""
         return make_guard(self, self.inquiries)
 
-    @property
     @once
     def hand_out(self) -> "StepQueues | None":
         """Hands out the steps of some roles; None if all steps run here. Raises ``SamError``."""
@@ -96,7 +94,7 @@ class Agent(Providers):
 
         database = open_database(self.environ, options.data_dir)
         origin = f"{socket.gethostname()} {options.data_dir}"
-        self.at_close(database.close)
+        self.at_close.callback(database.close)
         return StepQueues(database, options.hand_out, origin, self.inquiries)
 
     def require_hand_out(self) -> None:
@@ -107,19 +105,16 @@ class Agent(Providers):
             registered = {c.role for c in self.workflows.workflows().capabilities()}
             require_roles(roles, registered)
 
-    @property
     @once
     def plugins(self) -> "Plugins":
         """Tools and reminders of other packages."""
         return discover(self, names_taken=[FIND, CALL, *(offer.name for offer in self._built_in)])
 
-    @property
     @once
     def _built_in(self) -> "list[Offer]":
         """The tools that come with the program."""
         return [*offers(self, adverts()), *profile_offers(self.configuration.options.profile, self)]
 
-    @property
     @once
     def executor(self) -> Executor:
         """Runs every call."""
@@ -143,7 +138,6 @@ class Agent(Providers):
         """Every tool and operation of the registry with its description."""
         return self.executor.registry.descriptions
 
-    @property
     @once
     def engine(self) -> TurnEngine:
         """Runs every turn."""
@@ -184,7 +178,6 @@ class Agent(Providers):
             attachments=lambda: self._attachments,
         )
 
-    @property
     @once
     def _attachments(self) -> "Attachments":
         from sam_tui.core.prompt.attachments import Attachments
@@ -196,7 +189,6 @@ class Agent(Providers):
         """Whether a model writes notes on messages that leave the context."""
         return self.environ.get("SAM_TUI_COMPACTION", "model") != "rules"
 
-    @property
     @once
     def subagents(self) -> Subagents:
         """Assignments that run beside the conversation."""
@@ -211,7 +203,6 @@ class Agent(Providers):
         )
         return Subagents(self.conversations, self.budgets, surroundings)
 
-    @property
     @once
     def servers(self) -> "GuardedServers":
         """The MCP servers whose tools the agent may call."""
@@ -236,11 +227,10 @@ class Agent(Providers):
         """
         return (
             self._hooking
-            if "_hooking" in self.loaded or self.configuration.extensions.has_hooks
+            if self.is_made("_hooking") or self.configuration.extensions.has_hooks
             else None
         )
 
-    @property
     @once
     def _hooking(self) -> "Hooking":
         from sam_tui.adapters.hooks import FileHooks
@@ -270,12 +260,11 @@ class Agent(Providers):
     def instructions(self) -> "Instructions | None":
         """The instructions; None if there are no files to read."""
         trust, extensions = self.configuration.trust, self.configuration.extensions
-        readable = "_instructions" in self.loaded or extensions.has_instructions(
+        readable = self.is_made("_instructions") or extensions.has_instructions(
             trust.trusted, trust.nested
         )
         return self._instructions if readable else None
 
-    @property
     @once
     def _instructions(self) -> "Instructions":
         from sam_tui.adapters.instructions import FileInstructions
@@ -326,6 +315,6 @@ class Agent(Providers):
 
     async def end_processes(self) -> None:
         """End every server, task, command and terminal that was begun."""
-        if "servers" in self.loaded:
+        if self.is_made("servers"):
             await self.servers.close()
         await super().end_processes()

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from sam_tui.assembly.lazy import once
 from sam_tui.assembly.options import DEFAULT_TIMEOUT
 from sam_tui.assembly.sandbox import Processes
+from sam_tui.assembly.stores import once
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.services import Online
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 class Providers(Processes):
     """The part of a runtime that reaches other machines by itself."""
 
-    @property
     @once
     def catalog(self) -> "ModelCatalog":
         """The models to choose from."""
@@ -70,7 +69,6 @@ class Providers(Processes):
         name = name or self.default_model
         return self.catalog.host(ModelOffer(name, name, "")) if name else ""
 
-    @property
     @once
     def online(self) -> Online:
         """The web as the environment configures it; what is not public only where it is named."""

@@ -45,7 +45,7 @@ def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
             parts.publish(Noticed(None, "warning", trust.withdrawal()))
 
     ledger = FileLedger(folders.data_dir)
-    parts.at_close(ledger.close)
+    parts.at_close.callback(ledger.close)
     asks = options.attended or options.responder is not None
 
     async def sources() -> Sequence[str]:

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from sam_tui.assembly.lazy import once
-from sam_tui.assembly.stores import Stores
+from sam_tui.assembly.stores import Stores, once
 from sam_tui.core.events import Noticed
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 class Processes(Stores):
     """The part of a runtime that starts processes. Nothing is started before it is asked for."""
 
-    @property
     @once
     def sandbox(self) -> "Sandbox":
         """The sandbox of commands, by the policy at its first use."""
@@ -52,7 +51,7 @@ class Processes(Stores):
         sandbox.open_reads(self._reads)
         sandbox.limit(plan.limits)
         self.package_sources.note()
-        return self.closed(sandbox, sandbox.close)
+        return self.at_close.enter_context(closing(sandbox))
 
     def _reads(self) -> "ReadTerms":
         """What a run that begins now reads without a question."""
@@ -63,7 +62,6 @@ class Processes(Stores):
         restricted = not policy.trusted and policy.mode != "bypass"
         return ReadTerms(home, free_reads(home, os.environ), self.workspace.roots, restricted)
 
-    @property
     @once
     def named_reads(self) -> "NamedReads":
         """What a program that the person configured reads to start."""
@@ -71,7 +69,6 @@ class Processes(Stores):
 
         return NamedReads(self.configuration.folders.home, self.workspace.roots)
 
-    @property
     @once
     def package_sources(self) -> "PackageSources":
         """What the person's own tools are configured to use."""
@@ -83,7 +80,6 @@ class Processes(Stores):
     def _warn(self, text: str) -> None:
         self.publish(Noticed(None, "warning", text))
 
-    @property
     @once
     def commands(self) -> "ShellCommands":
         """Shell commands."""
@@ -91,7 +87,6 @@ class Processes(Stores):
 
         return ShellCommands(self.sandbox)
 
-    @property
     @once
     def terminals(self) -> "PtyTerminals":
         """Terminal sessions."""
@@ -104,11 +99,10 @@ class Processes(Stores):
 
     def leaders(self) -> Sequence[int]:
         """The processes that lead the sessions of confined commands and terminals; starts nothing."""
-        commands = self.commands.leaders if "commands" in self.loaded else ()
-        sessions = self.terminals.leaders() if "terminals" in self.loaded else ()
+        commands = self.commands.leaders if self.is_made("commands") else ()
+        sessions = self.terminals.leaders() if self.is_made("terminals") else ()
         return (*commands, *sessions)
 
-    @property
     @once
     def background(self) -> "PortedCommands":
         """Commands that go on while the agent does something else."""
@@ -118,9 +112,8 @@ class Processes(Stores):
 
     def ended_beside(self, conversation: "ConversationId") -> "Sequence[BackgroundCommand]":
         """What ended in the background and was not read; asking starts nothing."""
-        return self.background.unread(conversation) if "background" in self.loaded else ()
+        return self.background.unread(conversation) if self.is_made("background") else ()
 
-    @property
     @once
     def pictures(self) -> "DecodedPictures":
         """Images as they are drawn in cells."""
@@ -128,7 +121,6 @@ class Processes(Stores):
 
         return DecodedPictures(lambda: self.piped)
 
-    @property
     @once
     def piped(self) -> "PipedCommands":
         """Programs with pipes for input and output, such as MCP servers."""
@@ -136,7 +128,6 @@ class Processes(Stores):
 
         return PipedCommands(self.sandbox)
 
-    @property
     @once
     def recordings(self) -> "CastRecordings":
         """Recordings of terminals."""
@@ -149,9 +140,8 @@ class Processes(Stores):
             return self.shield.copy()
 
         recordings = CastRecordings(folder, shield)
-        return self.closed(recordings, recordings.close)
+        return self.at_close.enter_context(closing(recordings))
 
-    @property
     @once
     def rehearsals(self) -> "BranchRehearsals":
         """Commands on a copy of the workspace."""
@@ -159,7 +149,6 @@ class Processes(Stores):
 
         return BranchRehearsals(self.commands, self.sandbox)
 
-    @property
     @once
     def tasks(self) -> "CommandTasks":
         """The runs of build tasks."""
@@ -167,7 +156,6 @@ class Processes(Stores):
 
         return CommandTasks(self.commands)
 
-    @property
     @once
     def task_book(self) -> "FileTaskBook":
         """Build tasks that are known."""
@@ -177,9 +165,9 @@ class Processes(Stores):
 
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""
-        if "tasks" in self.loaded:
+        if self.is_made("tasks"):
             await self.tasks.close()
-        if "background" in self.loaded:
+        if self.is_made("background"):
             await self.background.close_all()
-        if "terminals" in self.loaded:
+        if self.is_made("terminals"):
             await self.terminals.close_all()

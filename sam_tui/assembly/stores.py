@@ -3,10 +3,10 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
 
 from sam_tui.assembly.configuration import Configuration
-from sam_tui.assembly.lazy import Lazy, once
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
@@ -44,11 +44,31 @@ if TYPE_CHECKING:
     )
 
 
-class Stores(Lazy, ABC):
-    """The part of a runtime that needs no process. What is secret is known before all else."""
+class once(property):  # noqa: N801 # a decorator, as property is
+    """A property that the first that asks for it makes."""
+
+    def __init__(self, make: Callable[[Any], object]) -> None:
+        super().__init__(make)
+        self._make = make
+
+    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
+        if instance is None:
+            return self
+        made: dict[str, Any] = instance.__dict__
+        name = self._make.__name__
+        if name not in made:
+            made[name] = self._make(instance)
+        return made[name]
+
+
+class Stores(ABC):
+    """The part of a runtime that needs no process. What is secret is known before all else.
+
+    Each part is made when it is first asked for, and released with the rest.
+    """
 
     def __init__(self, configuration: Configuration) -> None:
-        super().__init__()
+        self.at_close = ExitStack()
         self.configuration = configuration
         self.workspace = configuration.workspace
         self.environ = configuration.environ
@@ -59,6 +79,14 @@ class Stores(Lazy, ABC):
         self.shield = Shield(secrets, source=SettingsFiles(self.workspace.root).changed)
         self.shield.refresh()
 
+    def is_made(self, part: str) -> bool:
+        """Whether a part was asked for; to look at it makes none."""
+        return part in vars(self)
+
+    def close(self) -> None:
+        """Release what was made, the newest first."""
+        self.at_close.close()
+
     @property
     @abstractmethod
     def guard(self) -> "Guard":
@@ -68,7 +96,6 @@ class Stores(Lazy, ABC):
     def callable_tools(self) -> Mapping[str, str]:
         """What a call may name, each with a description."""
 
-    @property
     @once
     def storage(self) -> "Storage":
         """Every store of the conversations' database."""
@@ -79,9 +106,8 @@ class Stores(Lazy, ABC):
             options.data_dir, now=self.clock.now, embedder=self._embedder, program=options.program,
             reads=options.reads,
         )  # fmt: skip
-        return self.closed(storage, storage.close)
+        return self.at_close.enter_context(closing(storage))
 
-    @property
     @once
     def todos(self) -> TodoBoard:
         """The todo lists."""
@@ -112,7 +138,6 @@ class Stores(Lazy, ABC):
         """The conversations as a list that people keep."""
         return self.storage.catalog
 
-    @property
     @once
     def conversation_files(self) -> "LocalConversationFiles":
         """Conversations as files, out and in."""
@@ -131,7 +156,6 @@ class Stores(Lazy, ABC):
         db = self.storage
         return Remembered(db.memories, db.notes, db.knowledge, db.documents, db.archive)
 
-    @property
     @once
     def prompts(self) -> "FilePrompts":
         """Prompts as files: built-in, the person's and, where it is trusted, the folder's."""
@@ -140,7 +164,6 @@ class Stores(Lazy, ABC):
         folder, trust = f"{self.configuration.options.data_dir}/prompts", self.configuration.trust
         return FilePrompts(folder, self.workspace.root, self.storage.choices, trust.vouches)
 
-    @property
     @once
     def skills(self) -> "FileSkills":
         """Skills: the person's and, where it is trusted, the folder's."""
@@ -158,7 +181,6 @@ class Stores(Lazy, ABC):
         """The bundles in use; their modules are loaded only after one was added."""
         return self._bundles.counting() if self.configuration.extensions.has_bundles else ()
 
-    @property
     @once
     def _bundles(self) -> "BundleStore":
         from sam_tui.adapters.bundles import BundleStore
@@ -180,7 +202,6 @@ class Stores(Lazy, ABC):
             return self._definitions.listing(kind)
         return DefinitionListing()
 
-    @property
     @once
     def _definitions(self) -> "FileDefinitions":
         from sam_tui.adapters.skills.definitions import DefinitionSources, FileDefinitions
@@ -198,20 +219,17 @@ class Stores(Lazy, ABC):
         )
         return FileDefinitions(sources)
 
-    @property
     @once
     def has_skills(self) -> bool:
         """Whether there are folders for skills at the start."""
         return self.configuration.extensions.has_skills
 
-    @property
     @once
     def _embedder(self) -> "Embedder | None":
         from sam_tui.adapters.llm.embedding import embedder_from
 
         return embedder_from(self.environ, self.shield.redact)
 
-    @property
     @once
     def files(self) -> "LocalFiles":
         """The file system, no link followed."""
@@ -224,7 +242,6 @@ class Stores(Lazy, ABC):
 
         return BufferedFiles(buffers, _commands_run)
 
-    @property
     @once
     def search(self) -> "RipgrepSearch":
         """ripgrep."""
@@ -238,16 +255,14 @@ class Stores(Lazy, ABC):
 
         return search_filter(self.guard.policy, folder)
 
-    @property
     @once
     def journal(self) -> "SqliteJournal":
         """Edits that can be undone."""
         from sam_tui.adapters.code import SqliteJournal
 
         journal = SqliteJournal(self.configuration.options.data_dir, self.files)
-        return self.closed(journal, journal.close)
+        return self.at_close.enter_context(closing(journal))
 
-    @property
     @once
     def checkpoints(self) -> "GitCheckpoints":
         """The files of the workspace as they were before each change."""
@@ -267,9 +282,8 @@ class Stores(Lazy, ABC):
                 limits.checkpoint_file_megabytes,
             ),
         )
-        return self.closed(checkpoints, checkpoints.close)
+        return self.at_close.enter_context(closing(checkpoints))
 
-    @property
     @once
     def insight(self) -> "Insight":
         """What is known about the code of the workspace."""
@@ -277,9 +291,9 @@ class Stores(Lazy, ABC):
 
         data, root = self.configuration.options.data_dir, self.workspace.root
         insight = open_insight(data, root, self.files, self.search, embedder=self._embedder)
-        return self.closed(insight, insight.index.close)
+        self.at_close.callback(insight.index.close)
+        return insight
 
-    @property
     @once
     def documents(self) -> "LocalDocuments":
         """Documents of many formats, in and out."""
@@ -293,7 +307,6 @@ class Stores(Lazy, ABC):
 
         save_file(f"{self.configuration.options.data_dir}/saved_tasks/{path}", text)
 
-    @property
     @once
     def fleets(self) -> "Fleets":
         """The fleets of the data folder."""
@@ -301,14 +314,13 @@ class Stores(Lazy, ABC):
 
         return Fleets(self.configuration.options.data_dir)
 
-    @property
     @once
     def workflows(self) -> LazyWorkflows:
         """Runs of workflows: their store is not looked at before the first is used."""
         workflows = LazyWorkflows(
             self.configuration.workflows, self.clock, self.bus, self.callable_tools
         )
-        return self.closed(workflows, workflows.close)
+        return self.at_close.enter_context(closing(workflows))
 
 
 def _commands_run() -> bool:
