@@ -1,13 +1,15 @@
 """Workflows on disk: rows, the unit of work that changes them, and where definitions are read from.
 
 A row is the whole of what is stored about a thing; ``save_*`` inserts or replaces it by its key.
-Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text.
+Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text; the
+property without that ending reads it.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 ExecutionState = Literal[
     "idle", "running", "paused", "completed", "failed", "abandoned", "diverged"
@@ -18,6 +20,15 @@ TaskStatus = Literal["pending", "running", "completed", "failed"]
 Origin = Literal["package", "user", "project"]
 Severity = Literal["info", "low", "medium", "high", "critical"]
 Review = Literal["suggested", "accepted", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepQuestion:
+    """The question of a paused execution: answer with ``decide`` and one of ``choices``."""
+
+    step: str
+    prompt: str
+    choices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,24 @@ class ExecutionRow:
     started_at: float | None
     updated_at: float
     completed_at: float | None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What it was started with."""
+        return json.loads(self.params_json)
+
+    @property
+    def personas(self) -> dict[str, str]:
+        """The pinned hashes by name."""
+        return json.loads(self.personas_json)
+
+    @property
+    def question(self) -> StepQuestion | None:
+        """What it asks a person; None for nothing."""
+        if not self.question_json:
+            return None
+        fields = json.loads(self.question_json)
+        return StepQuestion(fields["step"], fields["prompt"], tuple(fields["choices"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +94,11 @@ class StepRow:
     started_at: float | None = None
     completed_at: float | None = None
 
+    @property
+    def output(self) -> dict[str, Any] | None:
+        """What the last success came to."""
+        return json.loads(self.output_json) if self.output_json else None
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
@@ -84,6 +118,11 @@ class AttemptRow:
     deadline: float | None
     ended_at: float | None
 
+    @property
+    def output(self) -> dict[str, Any] | None:
+        """What was handed in."""
+        return json.loads(self.output_json) if self.output_json else None
+
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
@@ -98,6 +137,11 @@ class TaskRow:
     critical: bool
     status: TaskStatus
     payload_json: str
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The item as the list has it."""
+        return json.loads(self.payload_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +201,11 @@ class ArtifactRow:
     metadata_json: str
     created_at: float
 
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What was handed in about it."""
+        return json.loads(self.metadata_json)
+
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
@@ -178,6 +227,11 @@ class FindingRow:
     created_at: float
     updated_at: float
 
+    @property
+    def tags(self) -> list[str]:
+        """Words to find it by."""
+        return json.loads(self.tags_json)
+
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
@@ -190,6 +244,11 @@ class EventRow:
     attempt: str
     data_json: str
     at: float
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The facts of this type of event."""
+        return json.loads(self.data_json)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class MemoryBank:
             name = f"{row.step.replace('/', '_')}_{row.name}"
             files.append((name, records.read_artifact(row.id, 0, MOST_READ).text))
             if row.name == SUMMARY:
-                files.append((f"{name}.meta.json", _json(json.loads(row.metadata_json))))
+                files.append((f"{name}.meta.json", _json(row.metadata)))
         return files
 
     def _events(self) -> Sequence[EventRow]:
@@ -163,8 +163,8 @@ def _decisions(events: Sequence[EventRow]) -> str:
     lines = ["# Decisions and learnings", ""]
     for event in events:
         if event.type in _DECISIONS:
-            data: dict[str, object] = json.loads(event.data_json)
-            about = "; ".join(f"{name}: {data[name]}" for name in data if name != "fingerprint")
+            data = event.data.items()
+            about = "; ".join(f"{name}: {value}" for name, value in data if name != "fingerprint")
             lines.append(f"- {iso(event.at)} {_DECISIONS[event.type]} ({event.step}): {about}")
     return "\n".join(lines) + "\n"
 
@@ -185,7 +185,7 @@ def _entry(event: EventRow) -> dict[str, object]:
         "type": event.type.upper(),
         "source": event.step or "execution",
         "message": event.type.replace("_", " "),
-        "details": json.loads(event.data_json),
+        "details": event.data,
     }
 
 

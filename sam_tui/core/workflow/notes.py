@@ -53,8 +53,8 @@ class WorkflowNotes:
         """
         with self._transactions.case(execution) as case:
             row = case.steps[step]
-            output: dict[str, object] = json.loads(row.output_json)
-            text = json.dumps({**output, "processed_result_data": summary}, ensure_ascii=False)
+            output = {**(row.output or {}), "processed_result_data": summary}
+            text = json.dumps(output, ensure_ascii=False)
             case.put(replace(row, output_json=text))
             attempts = case.unit.attempts(execution, step=step, status="completed")
             if digest and attempts:
@@ -99,7 +99,7 @@ class WorkflowNotes:
             row = _finding(transaction, finding)
             before = {
                 "title": row.title, "content": row.content, "severity": row.severity,
-                "category": row.category, "tags": json.loads(row.tags_json),
+                "category": row.category, "tags": row.tags,
             }  # fmt: skip
             try:
                 draft = FindingDraft.model_validate({**before, **fields})

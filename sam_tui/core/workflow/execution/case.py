@@ -145,10 +145,10 @@ class StepOutputs(Mapping[str, object]):
     def __getitem__(self, name: str) -> dict[str, object]:
         sibling = self._steps.get(self._prefix + name)
         row = sibling if sibling is not None and sibling.output_json else self._steps[name]
-        if not row.output_json:
-            raise KeyError(name)
         if row.id not in self._parsed:
-            value = json.loads(row.output_json)
+            value = row.output
+            if value is None:
+                raise KeyError(name)
             # Names of seed 002 for what a step came to.
             raw = value.setdefault("result_data", value.get("text") or value.get("summary"))
             value.setdefault("processed_result_data", raw)
@@ -332,11 +332,10 @@ class ExecutionCase:
         """What references of a step may look at."""
         row = self.steps[step]
         outputs = StepOutputs(self.steps, row.parent)
-        scope: dict[str, object] = {"params": self.params, "outputs": outputs}
+        scope: dict[str, object] = {"params": self.row.params, "outputs": outputs}
         scope["failure"] = {"message": row.error}
         if task is not None:
-            payload = json.loads(task.payload_json)
-            scope["item"] = {**payload, "position": task.position, "title": task.title}
+            scope["item"] = {**task.payload, "position": task.position, "title": task.title}
         return scope
 
     @property
@@ -356,18 +355,12 @@ class ExecutionCase:
                 return f"The workflow is {state}: {self.row.reason}".rstrip(": ")
 
     @property
-    def params(self) -> Mapping[str, object]:
-        """What the execution was started with."""
-        return json.loads(self.row.params_json)
-
-    @property
     def personas(self) -> dict[str, str]:
         """The pinned hashes of the personas, by name."""
-        pins: dict[str, str] = json.loads(self.row.personas_json)
-        return {name: pin for name, pin in pins.items() if name != CAPABILITIES}
+        return {n: pin for n, pin in self.row.personas.items() if n != CAPABILITIES}
 
     @property
     def capabilities(self) -> tuple[Capability, ...]:
         """The capabilities recorded for the planner at the start."""
-        pin = json.loads(self.row.personas_json).get(CAPABILITIES)
+        pin = self.row.personas.get(CAPABILITIES)
         return read_capabilities(pinned_text(self.unit, pin)) if pin else ()

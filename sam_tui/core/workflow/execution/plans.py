@@ -97,7 +97,7 @@ def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
     steps = read_plan(case, plan, items_given)
     parent = case.steps[plan]
     revision = parent.revision + 1
-    output = {**json.loads(parent.output_json or "{}"), **_final(steps)}
+    output = {**(parent.output or {}), **_final(steps)}
     text = json.dumps(output, ensure_ascii=False)
     case.put(replace(parent, revision=revision, output_json=text))
     retained = _reusable(case, plan, steps)

@@ -217,10 +217,10 @@ def replan(case: ExecutionCase, row: StepRow) -> None:
     policy = case.definition.policy
     plan = plan_of(case, row)
     due = case.unit.events(EventQuery(case.row.id, "replan_due", row.id, limit=1, newest=True))
-    failed = json.loads(due[0].data_json)
+    failed = due[0].data
     print_ = fingerprint(row.id, failed["tool"], failed["kind"], failed["error"])
     earlier = case.unit.events(EventQuery(case.row.id, type="replan_asked", limit=1000))
-    same = sum(json.loads(event.data_json).get("fingerprint") == print_ for event in earlier)
+    same = sum(event.data.get("fingerprint") == print_ for event in earlier)
     if case.row.replans >= policy.replans:
         exhausted(case, row, f"the replan budget of {policy.replans} is used up")
         return

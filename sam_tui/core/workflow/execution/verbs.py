@@ -1,10 +1,10 @@
 """The verbs that steer an execution, each within one transaction; ``STEERING`` has them by name."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from sam_tui.core.ports.workflows import StepQuestion
 from sam_tui.core.workflow.definitions.model import StepAction
 from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, require_next, require_running
 from sam_tui.core.workflow.execution.completion import accept
@@ -33,9 +33,9 @@ def _resume(case: ExecutionCase, _: str) -> Advanced:
     require_next(case.row.id, case.row.state, "running")
     if case.row.state in ENDED:
         raise execution_closed(case.row.id, case.row.state, hint="Open it again with retry.")
-    if case.row.question_json:
+    if question := case.row.question:
         _require_no_plan(case)
-        return _answer(case, "retry")
+        return _answer(case, question, "retry")
     _go_on(case)
     return settled(case, reissue=True)
 
@@ -64,13 +64,14 @@ def _retry(case: ExecutionCase, step: str) -> Advanced:
 
 def _decide(case: ExecutionCase, choice: str) -> Advanced:
     """Answer a paused execution's question: ``retry``, ``accept``, ``abort``, ``rollback:<step>``."""
-    if case.row.state != "paused" or not case.row.question_json:
+    question = case.row.question
+    if case.row.state != "paused" or question is None:
         raise WorkflowRefused(
             "nothing_asked",
             f"Execution {case.row.id} has no open question.",
             details={"execution_id": case.row.id, "state": case.row.state},
         )
-    return _answer(case, choice)
+    return _answer(case, question, choice)
 
 
 STEERING: Final[Mapping[VerbName, Callable[[ExecutionCase, str], Advanced]]] = {
@@ -138,15 +139,14 @@ def _go_on(case: ExecutionCase) -> None:
     case.move("running")
 
 
-def _answer(case: ExecutionCase, text: str) -> Advanced:
+def _answer(case: ExecutionCase, question: StepQuestion, text: str) -> Advanced:
     """Answer the question that an execution is paused with. Raises ``WorkflowRefused``."""
-    question = json.loads(case.row.question_json)
-    step = question["step"]
-    choice = require_choice(text, question["choices"])
+    step = question.step
+    choice = require_choice(text, question.choices)
     case.change(question_json="")
     case.record("question_answered", step, choice=choice)
     if choice == "abort":
-        end(case, "failed", question["prompt"])
+        end(case, "failed", question.prompt)
         return advanced(case, "failed")
     _go_on(case)
     if choice == "accept":
@@ -163,8 +163,8 @@ def _answer(case: ExecutionCase, text: str) -> Advanced:
 
 def _waits_for_approval(case: ExecutionCase) -> bool:
     """Whether it is paused with a plan that a person is to approve."""
-    question = case.row.question_json
-    return bool(question) and "approve" in json.loads(question)["choices"]
+    question = case.row.question
+    return question is not None and "approve" in question.choices
 
 
 def _require_no_plan(case: ExecutionCase) -> None:
