@@ -12,6 +12,7 @@ from sam_tui.core.ports.workflows import (
     FindingRow,
 )
 from sam_tui.core.usage import Usage
+from sam_tui.core.workflow.definitions.model import validation_faults
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, require_running
 from sam_tui.core.workflow.execution.completion import (
     RecordedCall,
@@ -150,8 +151,5 @@ def _finding(transaction: Transaction, finding: str) -> FindingRow:
 
 
 def _invalid(code: str, error: ValidationError) -> WorkflowRefused:
-    faults = [
-        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-        for fault in error.errors(include_url=False, include_input=False)
-    ]
+    faults = validation_faults(error)
     return WorkflowRefused(code, f"{'; '.join(faults)}.", details={"faults": faults})

@@ -21,7 +21,6 @@ from sam_tui.core.workflow.execution.completion import RecordedCall, finish, kee
 from sam_tui.core.workflow.execution.output import read_output
 from sam_tui.core.workflow.execution.progress import advanced, begin, overdue, settled, time_out
 from sam_tui.core.workflow.execution.recovery import fail_step
-from sam_tui.core.workflow.execution.start import Order, create
 from sam_tui.core.workflow.execution.tickets import (
     describe,
     issue,
@@ -30,7 +29,7 @@ from sam_tui.core.workflow.execution.tickets import (
     refused_token,
     token_hash,
 )
-from sam_tui.core.workflow.execution.verbs import STEERING, plan_again, replan
+from sam_tui.core.workflow.execution.verbs import STEERING, Order, create, plan_again, replan
 from sam_tui.core.workflow.gate import conversation_gate
 from sam_tui.core.workflow.notes import WorkflowNotes
 from sam_tui.core.workflow.records import WorkflowRecords

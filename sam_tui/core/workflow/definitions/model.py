@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 StepKind = Literal["agent", "tool", "llm", "human", "plan"]
 Comparison = Literal["present", "equals", "not_equals", "at_least", "at_most", "contains", "one_of"]
@@ -330,6 +337,14 @@ class WorkflowDefinition(_Part):
     def fingerprint(self) -> str:
         """The SHA-256 of ``canonical``: what an execution is pinned to."""
         return sha256(self.canonical)
+
+
+def validation_faults(error: ValidationError, *place: str) -> list[str]:
+    """What pydantic found wrong, each with its place below ``place``."""
+    return [
+        f"{'.'.join(map(str, (*place, *fault['loc'])))}: {fault['msg']}"
+        for fault in error.errors(include_url=False, include_input=False)
+    ]
 
 
 def sha256(text: str) -> str:
