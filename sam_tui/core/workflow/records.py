@@ -287,13 +287,10 @@ class WorkflowRecords:
         specs = [spec_of(definition, step) for step in rows if step is not None]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
         lists = [spec.allowed for spec in specs]
-        tools = None if any(entries is None for entries in lists) else _joined(lists)
+        listed = [entry for entries in lists for entry in entries or ()]
+        tools = None if None in lists else tuple(dict.fromkeys(listed))
         alone = any(attempt.driver == RUNNER for attempt in attempts)
         return Phase(row.id, row.workflow, names, tools, row.state, alone)
-
-
-def _joined(lists: Sequence[tuple[str, ...] | None]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(entry for entries in lists for entry in entries or ()))
 
 
 def _line(text: str) -> str:

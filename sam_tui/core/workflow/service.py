@@ -31,9 +31,8 @@ from sam_tui.core.workflow.execution.tickets import (
 )
 from sam_tui.core.workflow.execution.verbs import STEERING, Order, create, plan_again, replan
 from sam_tui.core.workflow.gate import conversation_gate
-from sam_tui.core.workflow.notes import WorkflowNotes
 from sam_tui.core.workflow.records import WorkflowRecords
-from sam_tui.core.workflow.store import StepClaims, StoreUpkeep, Transactions
+from sam_tui.core.workflow.store import StepClaims, StoreUpkeep, Transactions, WorkflowNotes
 from sam_tui.core.workflow.views import Advanced, Failure, Ticket, VerbName
 
 

@@ -13,12 +13,18 @@ from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
 from sam_tui.core.workflow.definitions.graph import definition_faults
-from sam_tui.core.workflow.definitions.model import LONGEST_TASK, NAME, Step, WorkflowDefinition
+from sam_tui.core.workflow.definitions.model import (
+    LONGEST_TASK,
+    NAME,
+    PHASE_FIELDS,
+    Step,
+    WorkflowDefinition,
+)
 from sam_tui.core.workflow.definitions.stages import WorkerRole
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
 
-_PHASE_KEYS = {"id": "phase", "persona": "agent", "needs": "dependsOn", "parallel": "allowParallel"}
+_PHASE_KEYS = {ours: midex for midex, ours in PHASE_FIELDS.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -352,12 +352,13 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_PHASE_FIELDS = {
+PHASE_FIELDS = {
     "phase": "id",
     "agent": "persona",
     "dependsOn": "needs",
     "allowParallel": "parallel",
 }
+"""Fields of midex's form by their names in ours."""
 
 
 def _from_phase(phase: object) -> object:
@@ -365,7 +366,7 @@ def _from_phase(phase: object) -> object:
     if not isinstance(phase, Mapping):
         return phase
     fields = cast("Mapping[str, Any]", phase)
-    step = {_PHASE_FIELDS.get(key, key): value for key, value in fields.items()}
+    step = {PHASE_FIELDS.get(key, key): value for key, value in fields.items()}
     step.setdefault("parallel", False)
     if step.get("needs") is None:
         step["needs"] = ()

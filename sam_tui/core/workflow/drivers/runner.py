@@ -17,7 +17,7 @@ from sam_tui.core.workflow.drivers.host_steps import (
 )
 from sam_tui.core.workflow.drivers.models import RunModels
 from sam_tui.core.workflow.drivers.run import EvidenceRecorder, RunContext, StepDriver, StepRun
-from sam_tui.core.workflow.memory_bank import BankWriter, MemoryBank
+from sam_tui.core.workflow.planned import BankWriter, MemoryBank
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView, Ticket

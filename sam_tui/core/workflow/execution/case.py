@@ -10,7 +10,6 @@ from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import (
     AttemptRow,
     AttemptStatus,
-    EdgeRow,
     EventRow,
     ExecutionRow,
     ExecutionState,
@@ -22,7 +21,6 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.stages import Capability, read_capabilities
-from sam_tui.core.workflow.execution.guards import Measured
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_closed, execution_unknown
 from sam_tui.core.workflow.views import Failure, Outcome
 
@@ -271,10 +269,6 @@ class ExecutionCase:
         """Give out tickets for everything that is open, and not for what was opened now alone."""
         self.opened = list(self.attempts())
 
-    def edge(self, before: str, after: str) -> None:
-        """Record that the execution went back from one step to another."""
-        self.unit.save_edge(EdgeRow(self.row.id, before, after, "rollback", self.now))
-
     # -- looking -------------------------------------------------------------------------------
 
     def spec(self, step: str) -> Step:
@@ -287,7 +281,7 @@ class ExecutionCase:
         With ``status`` only the steps that have it.
         """
         children: dict[str, list[str]] = {}
-        rows = list(self.living())
+        rows = self.living()
         for row in rows:
             if row.parent:
                 children.setdefault(row.parent, []).append(row.id)
@@ -300,18 +294,20 @@ class ExecutionCase:
             needs[row.id] = (*direct, *joined)
         return needs
 
-    def living(self) -> Iterator[StepRow]:
+    def living(self) -> list[StepRow]:
         """The steps of current plans; those of replaced plans are left out."""
-        yield from living(list(self.steps.values()))
+        return living(list(self.steps.values()))
 
     def attempts(self, *, step: str = "") -> Sequence[AttemptRow]:
         """The open attempts."""
         return self.unit.attempts(self.row.id, step=step, status="open")
 
     def tasks(self, step: str) -> Sequence[TaskRow]:
-        """The items of a step's present list."""
-        row = self.steps[step]
-        return self.unit.tasks(self.row.id, step, row.revision) if row.cursor >= 0 else ()
+        """The items of a step's present list; none of a step that is not there."""
+        row = self.steps.get(step)
+        if row is None or row.cursor < 0:
+            return ()
+        return self.unit.tasks(self.row.id, step, row.revision)
 
     def item(self, attempt: AttemptRow) -> TaskRow | None:
         """The item of its step's list that an attempt works on."""
@@ -321,12 +317,6 @@ class ExecutionCase:
         """Store the state of the item that an attempt works on."""
         if (task := self.item(attempt)) is not None:
             self.unit.save_task(replace(task, status=status))
-
-    def measured(self, step: str) -> Sequence[Measured]:
-        """The items of a step as verification sees them."""
-        if step not in self.steps:
-            return ()
-        return [Measured(task.status, task.critical) for task in self.tasks(step)]
 
     def scope(self, step: str, task: TaskRow | None = None) -> dict[str, object]:
         """What references of a step may look at."""

@@ -104,7 +104,7 @@ def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Jud
     scope = case.scope(attempt.step, case.item(attempt))
     scope["output"] = output.stored()
     evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
-    return judge(guards, Scene(scope, evidence, case.measured, claimed=_claims(output)))
+    return judge(guards, Scene(scope, evidence, case.tasks, claimed=_claims(output)))
 
 
 def _claims(output: StepOutput) -> bool:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import EdgeRow, StepRow
 from sam_tui.core.workflow.definitions.graph import ancestors, cycle
-from sam_tui.core.workflow.definitions.model import Step
+from sam_tui.core.workflow.definitions.model import PHASE_FIELDS, Step
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, references
 from sam_tui.core.workflow.definitions.stages import StageReader, is_stages
 from sam_tui.core.workflow.execution.case import ExecutionCase
@@ -41,8 +41,7 @@ class _PlanText:
 _ACTIONS = ("replan", "retry", "ask", "abort")
 """What may follow the failure of a planned step: it cannot roll back what it was not told of."""
 _TWINS = {
-    "stepId": "id", "phase": "id", "title": "description", "narrative_step": "description",
-    "agent": "persona", "dependsOn": "needs", "allowParallel": "parallel",
+    **PHASE_FIELDS, "stepId": "id", "title": "description", "narrative_step": "description",
 }  # fmt: skip
 
 

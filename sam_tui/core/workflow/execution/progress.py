@@ -91,7 +91,7 @@ def settle(case: ExecutionCase) -> None:
 
 def _settle_once(case: ExecutionCase) -> bool:
     """Make one change of state that is due; False if none is."""
-    rows = list(case.living())
+    rows = case.living()
     running = [row for row in rows if row.status == "running"]
     idle = _idle_list(case, running)
     if idle is not None:
@@ -130,7 +130,7 @@ def _may_begin(case: ExecutionCase, row: StepRow, running: list[StepRow]) -> boo
 def _begin(case: ExecutionCase, row: StepRow) -> bool:
     spec = case.spec(row.id)
     if spec.when:
-        scene = Scene(case.scope(row.id), (), case.measured, claimed=False)
+        scene = Scene(case.scope(row.id), (), case.tasks, claimed=False)
         unmet = judge(spec.when, scene).failures
         if unmet:
             case.put(replace(row, status="skipped", completed_at=case.now))

@@ -10,7 +10,7 @@ from sam_tools.iron_manus.phases.prompts import phase_prompt, role_meta_prompt
 from sam_tools.iron_manus.phases.roles import ROLES
 from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions, grade, persona
 from sam_tui.core.ports.workflows import TaskRow
-from sam_tui.core.workflow.execution.guards import THRESHOLD, Measured, verify
+from sam_tui.core.workflow.execution.guards import THRESHOLD, verify
 from sam_tui.core.workflow.service import Workflows
 
 _SHOWN = 4000
@@ -135,7 +135,7 @@ def allowed_tools(session: ManusSession) -> list[str]:
 
 def percent(todos: Sequence[TaskRow]) -> int:
     """The completed share as verification counts it; an empty list is complete."""
-    return verify([Measured(t.status, t.critical) for t in todos], claimed=False).percent
+    return verify(todos, claimed=False).percent
 
 
 def _status(session: ManusSession) -> str:
