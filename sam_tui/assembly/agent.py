@@ -33,17 +33,12 @@ from sam_tui.settings.values import number_of_variable
 
 if TYPE_CHECKING:
     from sam_tui.adapters.fleet.steps import StepQueues
-    from sam_tui.adapters.mcp_client.servers.guarded_servers import GuardedServers
-    from sam_tui.adapters.plugins import Plugins
     from sam_tui.adapters.skills import FileSkills
     from sam_tui.assembly.configuration import Configuration
-    from sam_tui.core.agent.drivers.sampling import Sampler
     from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.inquiry import Inquiry
     from sam_tui.core.ports.prompts import Instructions
-    from sam_tui.core.prompt.attachments import Attachments
     from sam_tui.core.tooling.hooks import Hooking
-    from sam_tui.core.tooling.offer import Offer
 
 
 class Agent(Providers):
@@ -106,12 +101,12 @@ class Agent(Providers):
             require_roles(roles, registered)
 
     @once
-    def plugins(self) -> "Plugins":
+    def plugins(self):
         """Tools and reminders of other packages."""
         return discover(self, names_taken=[FIND, CALL, *(offer.name for offer in self._built_in)])
 
     @once
-    def _built_in(self) -> "list[Offer]":
+    def _built_in(self):
         """The tools that come with the program."""
         return [*offers(self, adverts()), *profile_offers(self.configuration.options.profile, self)]
 
@@ -179,7 +174,7 @@ class Agent(Providers):
         )
 
     @once
-    def _attachments(self) -> "Attachments":
+    def _attachments(self):
         from sam_tui.core.prompt.attachments import Attachments
 
         return Attachments(self.files, self.budgets.model)
@@ -204,12 +199,12 @@ class Agent(Providers):
         return Subagents(self.conversations, self.budgets, surroundings)
 
     @once
-    def servers(self) -> "GuardedServers":
+    def servers(self):
         """The MCP servers whose tools the agent may call."""
         return make_servers(self, self.executor, self.inquiries, self._sampling)
 
     @property
-    def _sampling(self) -> "Sampler | None":
+    def _sampling(self):
         """The part that lets servers use the model; None if the person allows them no tokens."""
         tokens = int(number_of_variable(self.environ, "agent.sampling_tokens"))
         if not tokens:
@@ -232,7 +227,7 @@ class Agent(Providers):
         )
 
     @once
-    def _hooking(self) -> "Hooking":
+    def _hooking(self):
         from sam_tui.adapters.hooks import FileHooks
         from sam_tui.core.tooling.hooks import Hooking
 
@@ -266,7 +261,7 @@ class Agent(Providers):
         return self._instructions if readable else None
 
     @once
-    def _instructions(self) -> "Instructions":
+    def _instructions(self):
         from sam_tui.adapters.instructions import FileInstructions
         from sam_tui.adapters.instructions.files import Sources
 

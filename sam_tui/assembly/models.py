@@ -12,16 +12,15 @@ from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.services import Online
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.model import Model, ModelCatalog, ModelFacts
+    from sam_tui.core.ports.model import Model, ModelFacts
     from sam_tui.core.usage import Price
-    from sam_tui.core.workflow.drivers.models import ModelSource
 
 
 class Providers(Processes):
     """The part of a runtime that reaches other machines by itself."""
 
     @once
-    def catalog(self) -> "ModelCatalog":
+    def catalog(self):
         """The models to choose from."""
         from sam_tui.adapters.llm.catalog import ProviderCatalog
         from sam_tui.adapters.llm.choice import Wish
@@ -41,7 +40,7 @@ class Providers(Processes):
         return read_prices(folder)
 
     @property
-    def model_source(self) -> "ModelSource":
+    def model_source(self):
         """How steps of workflows get their models: those named for purposes, and the catalog's."""
         from sam_tui.core.workflow.drivers.models import ModelSource, purposes_from
 

@@ -9,17 +9,6 @@ from sam_tui.assembly.stores import Stores, once
 from sam_tui.core.events import Noticed
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.pictures.rasters import DecodedPictures
-    from sam_tui.adapters.policy.readable_paths import NamedReads
-    from sam_tui.adapters.policy.tool_settings import PackageSources
-    from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
-    from sam_tui.adapters.terminal.commands.background import PortedCommands
-    from sam_tui.adapters.terminal.commands.piped import PipedCommands
-    from sam_tui.adapters.terminal.commands.shell import ShellCommands
-    from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-    from sam_tui.adapters.terminal.recordings.library import CastRecordings
-    from sam_tui.adapters.terminal.rehearsal.rehearsal import BranchRehearsals
-    from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
     from sam_tui.core.ids import ConversationId
     from sam_tui.core.ports.processes.background import BackgroundCommand
     from sam_tui.core.ports.processes.sandbox import ReadTerms
@@ -30,7 +19,7 @@ class Processes(Stores):
     """The part of a runtime that starts processes. Nothing is started before it is asked for."""
 
     @once
-    def sandbox(self) -> "Sandbox":
+    def sandbox(self):
         """The sandbox of commands, by the policy at its first use."""
         from sam_tui.adapters.policy import sandbox_plan
         from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
@@ -63,14 +52,14 @@ class Processes(Stores):
         return ReadTerms(home, free_reads(home, os.environ), self.workspace.roots, restricted)
 
     @once
-    def named_reads(self) -> "NamedReads":
+    def named_reads(self):
         """What a program that the person configured reads to start."""
         from sam_tui.adapters.policy.readable_paths import NamedReads
 
         return NamedReads(self.configuration.folders.home, self.workspace.roots)
 
     @once
-    def package_sources(self) -> "PackageSources":
+    def package_sources(self):
         """What the person's own tools are configured to use."""
         from sam_tui.adapters.policy.tool_settings import PackageSources
 
@@ -81,14 +70,14 @@ class Processes(Stores):
         self.publish(Noticed(None, "warning", text))
 
     @once
-    def commands(self) -> "ShellCommands":
+    def commands(self):
         """Shell commands."""
         from sam_tui.adapters.terminal.commands.shell import ShellCommands
 
         return ShellCommands(self.sandbox)
 
     @once
-    def terminals(self) -> "PtyTerminals":
+    def terminals(self):
         """Terminal sessions."""
         from sam_tui.adapters.terminal.holders.client import Holders
         from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
@@ -104,7 +93,7 @@ class Processes(Stores):
         return (*commands, *sessions)
 
     @once
-    def background(self) -> "PortedCommands":
+    def background(self):
         """Commands that go on while the agent does something else."""
         from sam_tui.adapters.terminal.commands.background import PortedCommands
 
@@ -115,21 +104,21 @@ class Processes(Stores):
         return self.background.unread(conversation) if self.is_made("background") else ()
 
     @once
-    def pictures(self) -> "DecodedPictures":
+    def pictures(self):
         """Images as they are drawn in cells."""
         from sam_tui.adapters.pictures.rasters import DecodedPictures
 
         return DecodedPictures(lambda: self.piped)
 
     @once
-    def piped(self) -> "PipedCommands":
+    def piped(self):
         """Programs with pipes for input and output, such as MCP servers."""
         from sam_tui.adapters.terminal.commands.piped import PipedCommands
 
         return PipedCommands(self.sandbox)
 
     @once
-    def recordings(self) -> "CastRecordings":
+    def recordings(self):
         """Recordings of terminals."""
         from sam_tui.adapters.terminal.recordings.library import CastRecordings
 
@@ -143,21 +132,21 @@ class Processes(Stores):
         return self.at_close.enter_context(closing(recordings))
 
     @once
-    def rehearsals(self) -> "BranchRehearsals":
+    def rehearsals(self):
         """Commands on a copy of the workspace."""
         from sam_tui.adapters.terminal.rehearsal.rehearsal import BranchRehearsals
 
         return BranchRehearsals(self.commands, self.sandbox)
 
     @once
-    def tasks(self) -> "CommandTasks":
+    def tasks(self):
         """The runs of build tasks."""
         from sam_tui.adapters.tasks import CommandTasks
 
         return CommandTasks(self.commands)
 
     @once
-    def task_book(self) -> "FileTaskBook":
+    def task_book(self):
         """Build tasks that are known."""
         from sam_tui.adapters.tasks import FileTaskBook
 

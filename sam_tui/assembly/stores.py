@@ -18,30 +18,9 @@ from sam_tui.core.workflow.lazy import LazyWorkflows
 from sam_tui.folders import PROJECT_DEFINITIONS
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.bundles import BundleStore
-    from sam_tui.adapters.checkpoints import GitCheckpoints
-    from sam_tui.adapters.code import SqliteJournal
-    from sam_tui.adapters.documents import LocalDocuments
-    from sam_tui.adapters.exchange import LocalConversationFiles
-    from sam_tui.adapters.files import LocalFiles
-    from sam_tui.adapters.fleet.records import Fleets
-    from sam_tui.adapters.prompts import FilePrompts
-    from sam_tui.adapters.search import RipgrepSearch
-    from sam_tui.adapters.skills import FileSkills
-    from sam_tui.adapters.skills.definitions import FileDefinitions
-    from sam_tui.adapters.storage import Storage
     from sam_tui.core.accesses import Location
     from sam_tui.core.authorization.guard import Guard
-    from sam_tui.core.ports.calls import CallLog
-    from sam_tui.core.ports.code import Insight
-    from sam_tui.core.ports.model import Embedder
-    from sam_tui.core.ports.policy import BundleFolder, DecisionHistory
-    from sam_tui.core.ports.storage import (
-        ConversationCatalog,
-        ConversationStore,
-        NoticeStore,
-        ResultStore,
-    )
+    from sam_tui.core.ports.policy import BundleFolder
 
 
 class once(property):  # noqa: N801 # a decorator, as property is
@@ -97,7 +76,7 @@ class Stores(ABC):
         """What a call may name, each with a description."""
 
     @once
-    def storage(self) -> "Storage":
+    def storage(self):
         """Every store of the conversations' database."""
         from sam_tui.adapters.storage import open_storage
 
@@ -114,39 +93,39 @@ class Stores(ABC):
         return TodoBoard(self.storage.todos, self.bus, self.clock)
 
     @property
-    def results(self) -> "ResultStore":
+    def results(self):
         """Results that were too long for the conversation."""
         return self.storage.results
 
     @property
-    def conversations(self) -> "ConversationStore":
+    def conversations(self):
         """The stored conversations."""
         return self.storage.conversations
 
     @property
-    def notices(self) -> "NoticeStore":
+    def notices(self):
         """What the program said to the person in each conversation."""
         return self.storage.notices
 
     @property
-    def calls(self) -> "CallLog":
+    def calls(self):
         """The log of requests to models and their answers."""
         return self.storage.calls
 
     @property
-    def sessions(self) -> "ConversationCatalog":
+    def sessions(self):
         """The conversations as a list that people keep."""
         return self.storage.catalog
 
     @once
-    def conversation_files(self) -> "LocalConversationFiles":
+    def conversation_files(self):
         """Conversations as files, out and in."""
         from sam_tui.adapters.exchange import LocalConversationFiles
 
         return LocalConversationFiles(self.shield.redact)
 
     @property
-    def decisions(self) -> "DecisionHistory":
+    def decisions(self):
         """The log of decisions."""
         return self.storage.decisions
 
@@ -157,7 +136,7 @@ class Stores(ABC):
         return Remembered(db.memories, db.notes, db.knowledge, db.documents, db.archive)
 
     @once
-    def prompts(self) -> "FilePrompts":
+    def prompts(self):
         """Prompts as files: built-in, the person's and, where it is trusted, the folder's."""
         from sam_tui.adapters.prompts import FilePrompts
 
@@ -165,7 +144,7 @@ class Stores(ABC):
         return FilePrompts(folder, self.workspace.root, self.storage.choices, trust.vouches)
 
     @once
-    def skills(self) -> "FileSkills":
+    def skills(self):
         """Skills: the person's and, where it is trusted, the folder's."""
         from sam_tui.adapters.skills import FileSkills
 
@@ -182,7 +161,7 @@ class Stores(ABC):
         return self._bundles.counting() if self.configuration.extensions.has_bundles else ()
 
     @once
-    def _bundles(self) -> "BundleStore":
+    def _bundles(self):
         from sam_tui.adapters.bundles import BundleStore
         from sam_tui.adapters.bundles.store import pinned_digests
 
@@ -203,7 +182,7 @@ class Stores(ABC):
         return DefinitionListing()
 
     @once
-    def _definitions(self) -> "FileDefinitions":
+    def _definitions(self):
         from sam_tui.adapters.skills.definitions import DefinitionSources, FileDefinitions
 
         configuration, trust = self.configuration, self.configuration.trust
@@ -225,13 +204,13 @@ class Stores(ABC):
         return self.configuration.extensions.has_skills
 
     @once
-    def _embedder(self) -> "Embedder | None":
+    def _embedder(self):
         from sam_tui.adapters.llm.embedding import embedder_from
 
         return embedder_from(self.environ, self.shield.redact)
 
     @once
-    def files(self) -> "LocalFiles":
+    def files(self):
         """The file system, no link followed."""
         from sam_tui.adapters.files import LocalFiles
 
@@ -243,7 +222,7 @@ class Stores(ABC):
         return BufferedFiles(buffers, _commands_run)
 
     @once
-    def search(self) -> "RipgrepSearch":
+    def search(self):
         """ripgrep."""
         from sam_tui.adapters.search import RipgrepSearch
 
@@ -256,7 +235,7 @@ class Stores(ABC):
         return search_filter(self.guard.policy, folder)
 
     @once
-    def journal(self) -> "SqliteJournal":
+    def journal(self):
         """Edits that can be undone."""
         from sam_tui.adapters.code import SqliteJournal
 
@@ -264,7 +243,7 @@ class Stores(ABC):
         return self.at_close.enter_context(closing(journal))
 
     @once
-    def checkpoints(self) -> "GitCheckpoints":
+    def checkpoints(self):
         """The files of the workspace as they were before each change."""
         from sam_tui.adapters.checkpoints import CheckpointLimits, GitCheckpoints
         from sam_tui.adapters.files import LocalFiles
@@ -285,7 +264,7 @@ class Stores(ABC):
         return self.at_close.enter_context(closing(checkpoints))
 
     @once
-    def insight(self) -> "Insight":
+    def insight(self):
         """What is known about the code of the workspace."""
         from sam_tui.adapters.code import open_insight
 
@@ -295,7 +274,7 @@ class Stores(ABC):
         return insight
 
     @once
-    def documents(self) -> "LocalDocuments":
+    def documents(self):
         """Documents of many formats, in and out."""
         from sam_tui.adapters.documents import LocalDocuments
 
@@ -308,7 +287,7 @@ class Stores(ABC):
         save_file(f"{self.configuration.options.data_dir}/saved_tasks/{path}", text)
 
     @once
-    def fleets(self) -> "Fleets":
+    def fleets(self):
         """The fleets of the data folder."""
         from sam_tui.adapters.fleet.records import Fleets
 
