@@ -47,12 +47,11 @@ class Agent(Providers):
     def __init__(self, configuration: "Configuration") -> None:
         super().__init__(configuration)
         self.budgets = Budgets()
-        options = configuration.options
         self.inquiries = Inquiries(
             self.bus,
             self.clock,
-            attended=options.attended,
-            responder=options.responder,
+            attended=self.options.attended,
+            responder=self.options.responder,
             beside=self._beside,
             patience=60 * number_of_variable(self.environ, "agent.answer_minutes"),
         )
@@ -81,20 +80,20 @@ class Agent(Providers):
     @once
     def hand_out(self) -> "StepQueues | None":
         """Hands out the steps of some roles; None if all steps run here. Raises ``SamError``."""
-        options = self.configuration.options
-        if not options.hand_out:
+        if not self.options.hand_out:
             return None
         from sam_tui.adapters.fleet.database import open_database
         from sam_tui.adapters.fleet.steps import StepQueues
 
-        database = open_database(self.environ, options.data_dir)
-        origin = f"{socket.gethostname()} {options.data_dir}"
+        folder = self.options.data_dir
+        database = open_database(self.environ, folder)
         self.at_close.callback(database.close)
-        return StepQueues(database, options.hand_out, origin, self.inquiries)
+        origin = f"{socket.gethostname()} {folder}"
+        return StepQueues(database, self.options.hand_out, origin, self.inquiries)
 
     def require_hand_out(self) -> None:
         """Raise ``UsageError`` where a role is to be handed out that cannot be."""
-        if roles := self.configuration.options.hand_out:
+        if roles := self.options.hand_out:
             from sam_tui.core.workflow.definitions.stages import require_roles
 
             registered = {c.role for c in self.workflows.workflows().capabilities()}
@@ -108,15 +107,14 @@ class Agent(Providers):
     @once
     def _built_in(self):
         """The tools that come with the program."""
-        return [*offers(self, adverts()), *profile_offers(self.configuration.options.profile, self)]
+        return [*offers(self, adverts()), *profile_offers(self.options.profile, self)]
 
     @once
     def executor(self) -> Executor:
         """Runs every call."""
         tools = built_ins_first(self._built_in, self.plugins.tools)
-        options = self.configuration.options
-        registry = Registry(tools, disabled=options.disabled_tools)
-        registry.require(options.named_tools)
+        registry = Registry(tools, disabled=self.options.disabled_tools)
+        registry.require(self.options.named_tools)
         surroundings = CallSurroundings(
             self.guard,
             self.results,
@@ -139,7 +137,7 @@ class Agent(Providers):
         from sam_tui.core.agent.calls.recorder import CallRecorder
         from sam_tui.core.agent.notes.notetaker import Notetaker
 
-        options = self.configuration.options
+        options = self.options
         prompt = PromptChoice(
             options.system_prompt, options.personality, options.prompt_text, options.prompt_appended
         )
@@ -165,7 +163,7 @@ class Agent(Providers):
             options.workflow_mode,
             self.servers.arrive,
             lambda text: worded(text, self._offered_skills, lambda: self.definitions("commands")),
-            self.configuration.layers.limits.answers,
+            self.layers.limits.answers,
             notetaker=Notetaker(self.shield.redact) if self._notes_wanted else None,
             recorder=CallRecorder(
                 self.calls, self.clock, self.prices(), self.shield.redact, self.todos.current
@@ -220,27 +218,22 @@ class Agent(Providers):
 
         The first time raises ``ConfigurationError`` for a file that counts and cannot be used.
         """
-        return (
-            self._hooking
-            if self.is_made("_hooking") or self.configuration.extensions.has_hooks
-            else None
-        )
+        return self._hooking if self.is_made("_hooking") or self.extensions.has_hooks else None
 
     @once
     def _hooking(self):
         from sam_tui.adapters.hooks import FileHooks
         from sam_tui.core.tooling.hooks import Hooking
 
-        folders, root = self.configuration.folders, self.workspace.root
         hooks = FileHooks(
-            folders.config_dir,
+            self.folders.config_dir,
             files=self.files,
             commands=lambda: self.commands,
-            trust=self.configuration.trust,
-            reads=lambda line: self.named_reads.of_line(line, root),
+            trust=self.trust,
+            reads=lambda line: self.named_reads.of_line(line, self.workspace.root),
             bundles=self.bundles,
         )
-        user = self.configuration.extensions.settings_path(HOOKS)
+        user = self.extensions.settings_path(HOOKS)
         beyond = self.workspace.locate(user).root is None
         return Hooking(hooks, self.guard, self.storage.decisions, self.bus, own_yes=beyond)
 
@@ -254,9 +247,8 @@ class Agent(Providers):
 
     def instructions(self) -> "Instructions | None":
         """The instructions; None if there are no files to read."""
-        trust, extensions = self.configuration.trust, self.configuration.extensions
-        readable = self.is_made("_instructions") or extensions.has_instructions(
-            trust.trusted, trust.nested
+        readable = self.is_made("_instructions") or self.extensions.has_instructions(
+            self.trust.trusted, self.trust.nested
         )
         return self._instructions if readable else None
 
@@ -265,19 +257,18 @@ class Agent(Providers):
         from sam_tui.adapters.instructions import FileInstructions
         from sam_tui.adapters.instructions.files import Sources
 
-        trust = self.configuration.trust
         sources = Sources(
             self.files,
-            trust.vouches,
-            trust.nested,
+            self.trust.vouches,
+            self.trust.nested,
             self.shield.redact,
             lambda: self.definitions("rules").definitions,
         )
         return FileInstructions(
-            self.configuration.folders.config_dir,
+            self.folders.config_dir,
             self.workspace.root,
             sources,
-            trusted=lambda: trust.trusted,
+            trusted=lambda: self.trust.trusted,
         )
 
     def _offered_skills(self) -> "FileSkills | None":
@@ -285,14 +276,14 @@ class Agent(Providers):
 
     def _workflow_mode(self, conversation: ConversationId) -> bool:
         chosen = self.subagents.workflow_mode(conversation)
-        return self.configuration.options.workflow_mode if chosen is None else chosen
+        return self.options.workflow_mode if chosen is None else chosen
 
     def _sources(self) -> ReminderSources:
         return ReminderSources(
             self.storage.documents,
             self.storage.memories,
             self.prompts,
-            FileReminders(f"{self.configuration.options.data_dir}/reminders"),
+            FileReminders(f"{self.options.data_dir}/reminders"),
             self.todos,
             self._workflow_mode,
             self.workflows.digest,

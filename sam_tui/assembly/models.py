@@ -25,19 +25,18 @@ class Providers(Processes):
         from sam_tui.adapters.llm.catalog import ProviderCatalog
         from sam_tui.adapters.llm.choice import Wish
 
-        options = self.configuration.options
+        options = self.options
         timeout = options.request_timeout or DEFAULT_TIMEOUT
         wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout)
         return ProviderCatalog(self.environ, wish=wish, prices=self.prices, facts=_known)
 
     def prices(self) -> "Mapping[str, Price]":
         """The person's own prices; their reader is loaded where there is a file."""
-        folder = self.configuration.folders.config_dir
-        if not os.path.lexists(os.path.join(folder, "prices.toml")):
+        if not os.path.lexists(os.path.join(self.folders.config_dir, "prices.toml")):
             return {}
         from sam_tui.adapters.model_facts import read_prices
 
-        return read_prices(folder)
+        return read_prices(self.folders.config_dir)
 
     @property
     def model_source(self):
@@ -55,11 +54,11 @@ class Providers(Processes):
     @property
     def default_model(self) -> str:
         """The model that was asked for."""
-        return self.configuration.options.model
+        return self.options.model
 
     def open_model(self, name: str, options: Mapping[str, object] | None = None) -> "Model":
         """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
-        if self.configuration.options.offline:
+        if self.options.offline:
             raise ConfigurationError(f"{name} was not asked: no provider is asked here.")
         return self.catalog.open(ModelOffer(name, name, ""), options=options)
 
@@ -74,7 +73,7 @@ class Providers(Processes):
         from sam_tui.adapters.images import EndpointImages, image_settings
         from sam_tui.adapters.web import GuardedWeb, read_api_tables, search_from, serpapi_from
 
-        local = frozenset(self.configuration.layers.local)
+        local = frozenset(self.layers.local)
         web, environ = GuardedWeb(clock=self.clock, allowed=local), self.environ
         settings, images = image_settings(environ), None
         if settings is not None:
@@ -84,7 +83,7 @@ class Providers(Processes):
             search_from(web, environ),
             serpapi_from(web, environ),
             images,
-            lambda: read_api_tables(self.configuration.folders.config_dir)[0],
+            lambda: read_api_tables(self.folders.config_dir)[0],
         )
 
     @property

@@ -24,13 +24,8 @@ class Processes(Stores):
         from sam_tui.adapters.policy import sandbox_plan
         from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 
-        configuration = self.configuration
-        plan = sandbox_plan(
-            configuration.sandbox_terms,
-            self.guard.policy,
-            configuration.folders.home,
-            local=configuration.layers.local,
-        )
+        terms, home = self.configuration.sandbox_terms, self.folders.home
+        plan = sandbox_plan(terms, self.guard.policy, home, local=self.layers.local)
         sandbox = Sandbox(
             kind=plan.kind, secrets=plan.secrets, opened=plan.opened, caches=plan.caches
         )
@@ -47,7 +42,7 @@ class Processes(Stores):
         from sam_tui.adapters.policy.readable_paths import free_reads
         from sam_tui.core.ports.processes.sandbox import ReadTerms
 
-        home, policy = self.configuration.folders.home, self.guard.policy
+        home, policy = self.folders.home, self.guard.policy
         restricted = not policy.trusted and policy.mode != "bypass"
         return ReadTerms(home, free_reads(home, os.environ), self.workspace.roots, restricted)
 
@@ -56,15 +51,14 @@ class Processes(Stores):
         """What a program that the person configured reads to start."""
         from sam_tui.adapters.policy.readable_paths import NamedReads
 
-        return NamedReads(self.configuration.folders.home, self.workspace.roots)
+        return NamedReads(self.folders.home, self.workspace.roots)
 
     @once
     def package_sources(self):
         """What the person's own tools are configured to use."""
         from sam_tui.adapters.policy.tool_settings import PackageSources
 
-        home = self.configuration.folders.home
-        return PackageSources(lambda: self.commands, self.workspace.roots, home)
+        return PackageSources(lambda: self.commands, self.workspace.roots, self.folders.home)
 
     def _warn(self, text: str) -> None:
         self.publish(Noticed(None, "warning", text))
@@ -82,7 +76,7 @@ class Processes(Stores):
         from sam_tui.adapters.terminal.holders.client import Holders
         from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 
-        options = self.configuration.options
+        options = self.options
         holders = Holders(f"{options.data_dir}/terminals") if options.keeps_terminals else None
         return PtyTerminals(self.sandbox, holders)
 
@@ -122,13 +116,11 @@ class Processes(Stores):
         """Recordings of terminals."""
         from sam_tui.adapters.terminal.recordings.library import CastRecordings
 
-        folder = f"{self.configuration.options.data_dir}/recordings"
-
         def shield() -> "Shield":
             self.shield.refresh()
             return self.shield.copy()
 
-        recordings = CastRecordings(folder, shield)
+        recordings = CastRecordings(f"{self.options.data_dir}/recordings", shield)
         return self.at_close.enter_context(closing(recordings))
 
     @once
@@ -150,7 +142,7 @@ class Processes(Stores):
         """Build tasks that are known."""
         from sam_tui.adapters.tasks import FileTaskBook
 
-        return FileTaskBook(f"{self.configuration.options.data_dir}/tasks", self.workspace.root)
+        return FileTaskBook(f"{self.options.data_dir}/tasks", self.workspace.root)
 
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""

@@ -49,12 +49,17 @@ class Stores(ABC):
     def __init__(self, configuration: Configuration) -> None:
         self.at_close = ExitStack()
         self.configuration = configuration
-        self.workspace = configuration.workspace
+        self.options = configuration.options
         self.environ = configuration.environ
+        self.workspace = configuration.workspace
+        self.folders = configuration.folders
+        self.layers = configuration.layers
+        self.trust = configuration.trust
+        self.extensions = configuration.extensions
         self.clock = SystemClock()
         self.bus = Bus()
         self.publish = self.bus.publish
-        secrets = {**secrets_of_environment(self.environ), "api-key": configuration.options.api_key}
+        secrets = {**secrets_of_environment(self.environ), "api-key": self.options.api_key}
         self.shield = Shield(secrets, source=SettingsFiles(self.workspace.root).changed)
         self.shield.refresh()
 
@@ -80,7 +85,7 @@ class Stores(ABC):
         """Every store of the conversations' database."""
         from sam_tui.adapters.storage import open_storage
 
-        options = self.configuration.options
+        options = self.options
         storage = open_storage(
             options.data_dir, now=self.clock.now, embedder=self._embedder, program=options.program,
             reads=options.reads,
@@ -140,8 +145,8 @@ class Stores(ABC):
         """Prompts as files: built-in, the person's and, where it is trusted, the folder's."""
         from sam_tui.adapters.prompts import FilePrompts
 
-        folder, trust = f"{self.configuration.options.data_dir}/prompts", self.configuration.trust
-        return FilePrompts(folder, self.workspace.root, self.storage.choices, trust.vouches)
+        folder = f"{self.options.data_dir}/prompts"
+        return FilePrompts(folder, self.workspace.root, self.storage.choices, self.trust.vouches)
 
     @once
     def skills(self):
@@ -149,8 +154,8 @@ class Stores(ABC):
         from sam_tui.adapters.skills import FileSkills
 
         return FileSkills(
-            self.configuration.folders.config_dir,
-            self.configuration.trust,
+            self.folders.config_dir,
+            self.trust,
             files=self.files,
             clean=self.shield.redact,
             bundles=self.bundles,
@@ -158,26 +163,25 @@ class Stores(ABC):
 
     def bundles(self) -> "Sequence[BundleFolder]":
         """The bundles in use; their modules are loaded only after one was added."""
-        return self._bundles.counting() if self.configuration.extensions.has_bundles else ()
+        return self._bundles.counting() if self.extensions.has_bundles else ()
 
     @once
     def _bundles(self):
         from sam_tui.adapters.bundles import BundleStore
         from sam_tui.adapters.bundles.store import pinned_digests
 
-        trust = self.configuration.trust
-        return BundleStore(self.configuration.folders.config_dir, lambda: pinned_digests(trust))
+        return BundleStore(self.folders.config_dir, lambda: pinned_digests(self.trust))
 
     def remember(self, text: str) -> str:
         """Add a line to the person's own instructions; returns their path. Raises ``StorageError``."""
         from sam_tui.adapters.instructions.files import add_note
 
-        return add_note(self.configuration.folders.config_dir, text)
+        return add_note(self.folders.config_dir, text)
 
     def definitions(self, kind: "DefinitionKind") -> "DefinitionListing":
         """The commands, agents or rules of files; their reader is loaded where there is a folder."""
-        folders = self.configuration.extensions.definition_folders(kind)
-        if any(map(os.path.isdir, folders)) or self.configuration.extensions.has_bundles:
+        folders = self.extensions.definition_folders(kind)
+        if any(map(os.path.isdir, folders)) or self.extensions.has_bundles:
             return self._definitions.listing(kind)
         return DefinitionListing()
 
@@ -185,14 +189,13 @@ class Stores(ABC):
     def _definitions(self):
         from sam_tui.adapters.skills.definitions import DefinitionSources, FileDefinitions
 
-        configuration, trust = self.configuration, self.configuration.trust
         sources = DefinitionSources(
-            configuration.extensions.own_definitions,
+            self.extensions.own_definitions,
             PROJECT_DEFINITIONS,
             self.workspace.root,
             self.files,
-            lambda: trust.trusted,
-            trust.vouches,
+            lambda: self.trust.trusted,
+            self.trust.vouches,
             self.shield.redact,
             self.bundles,
         )
@@ -201,7 +204,7 @@ class Stores(ABC):
     @once
     def has_skills(self) -> bool:
         """Whether there are folders for skills at the start."""
-        return self.configuration.extensions.has_skills
+        return self.extensions.has_skills
 
     @once
     def _embedder(self):
@@ -214,7 +217,7 @@ class Stores(ABC):
         """The file system, no link followed."""
         from sam_tui.adapters.files import LocalFiles
 
-        buffers = self.configuration.options.buffers
+        buffers = self.options.buffers
         if buffers is None:
             return LocalFiles()
         from sam_tui.adapters.files.buffered import BufferedFiles
@@ -239,7 +242,7 @@ class Stores(ABC):
         """Edits that can be undone."""
         from sam_tui.adapters.code import SqliteJournal
 
-        journal = SqliteJournal(self.configuration.options.data_dir, self.files)
+        journal = SqliteJournal(self.options.data_dir, self.files)
         return self.at_close.enter_context(closing(journal))
 
     @once
@@ -249,9 +252,9 @@ class Stores(ABC):
         from sam_tui.adapters.files import LocalFiles
 
         # Of the person's own file: no project says how long the way back is open.
-        limits = self.configuration.layers.user.limits
+        limits = self.layers.user.limits
         checkpoints = GitCheckpoints(
-            self.configuration.options.data_dir,
+            self.options.data_dir,
             self.workspace.root,
             LocalFiles(),  # what is on disk, whatever an editor has of it
             search_path=self.environ.get("PATH", os.defpath),
@@ -268,7 +271,7 @@ class Stores(ABC):
         """What is known about the code of the workspace."""
         from sam_tui.adapters.code import open_insight
 
-        data, root = self.configuration.options.data_dir, self.workspace.root
+        data, root = self.options.data_dir, self.workspace.root
         insight = open_insight(data, root, self.files, self.search, embedder=self._embedder)
         self.at_close.callback(insight.index.close)
         return insight
@@ -284,14 +287,14 @@ class Stores(ABC):
         """Write a file of a task below ``saved_tasks`` in the data folder. Raises ``OSError``."""
         from sam_tui.adapters.workflows import save_file
 
-        save_file(f"{self.configuration.options.data_dir}/saved_tasks/{path}", text)
+        save_file(f"{self.options.data_dir}/saved_tasks/{path}", text)
 
     @once
     def fleets(self):
         """The fleets of the data folder."""
         from sam_tui.adapters.fleet.records import Fleets
 
-        return Fleets(self.configuration.options.data_dir)
+        return Fleets(self.options.data_dir)
 
     @once
     def workflows(self) -> LazyWorkflows:

@@ -208,11 +208,3 @@ class StepTurn:
     model: Model
     history: History
     gate: Gate
-
-
-class StepDriver(Protocol):
-    """Does the steps of one kind."""
-
-    async def work(self, ticket: Ticket) -> None:
-        """Work on a step to its end, and hand in what it came to."""
-        ...
