@@ -43,13 +43,7 @@ class Providers(Processes):
         """How steps of workflows get their models: those named for purposes, and the catalog's."""
         from sam_tui.core.workflow.drivers.models import ModelSource, purposes_from
 
-        catalog = self.catalog
-        return ModelSource(
-            purposes_from(self.environ),
-            lambda offer, options: catalog.open(offer, options=options),
-            catalog.host,
-            catalog.service,
-        )
+        return ModelSource(purposes_from(self.environ), self.catalog)
 
     @property
     def default_model(self) -> str:

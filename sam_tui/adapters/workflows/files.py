@@ -22,7 +22,7 @@ from sam_tui.adapters.workflows.front_matter import (
 )
 from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
-from sam_tui.core.ports.workflows import DefinitionFile, Origin
+from sam_tui.core.ports.prompts import DefinitionFile, Origin
 from sam_tui.core.workflow.definitions.model import NAME
 
 PROJECT = ".sam"

@@ -1,15 +1,17 @@
-"""Workflows on disk: rows, the unit of work that changes them, and where definitions are read from.
+"""Workflows on disk: rows, and the unit of work that changes them.
 
 A row is the whole of what is stored about a thing; ``save_*`` inserts or replaces it by its key.
-Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text; the
-property without that ending reads it.
+Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text; most
+have a property without that ending, which reads it.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from sam_tui.core.ports.prompts import Origin
 
 ExecutionState = Literal[
     "idle", "running", "paused", "completed", "failed", "abandoned", "diverged"
@@ -17,7 +19,6 @@ ExecutionState = Literal[
 StepStatus = Literal["pending", "running", "completed", "failed", "skipped"]
 AttemptStatus = Literal["open", "completed", "failed", "timed_out", "cancelled"]
 TaskStatus = Literal["pending", "running", "completed", "failed"]
-Origin = Literal["package", "user", "project"]
 Severity = Literal["info", "low", "medium", "high", "critical"]
 Review = Literal["suggested", "accepted", "rejected"]
 
@@ -56,11 +57,6 @@ class ExecutionRow:
     def params(self) -> dict[str, Any]:
         """What it was started with."""
         return json.loads(self.params_json)
-
-    @property
-    def personas(self) -> dict[str, str]:
-        """The pinned hashes by name."""
-        return json.loads(self.personas_json)
 
     @property
     def question(self) -> StepQuestion | None:
@@ -400,50 +396,3 @@ class WorkflowStore(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionFile:
-    """A definition file as read. ``lines`` maps the place of a value to its line, from 1.
-
-    A place is the keys and indexes that lead to it: ``("steps", 0, "needs")``. ``fault`` says why
-    the file could not be read, with ``fault_line``. One that is not ``trusted`` was not parsed.
-    """
-
-    origin: Origin
-    kind: Literal["workflow", "persona"]
-    path: str
-    stem: str
-    sha256: str
-    fields: Mapping[str, object] = field(default_factory=dict[str, object])
-    body: str = ""
-    lines: Mapping[tuple[str | int, ...], int] = field(
-        default_factory=dict[tuple[str | int, ...], int]
-    )
-    fault: str = ""
-    fault_line: int = 1
-    trusted: bool = True
-
-    def line(self, path: Sequence[str | int]) -> int:
-        """The line of a place, or of the nearest thing around it."""
-        for end in range(len(path), -1, -1):
-            line = self.lines.get(tuple(path[:end]))
-            if line is not None:
-                return line
-        return 1
-
-
-class DefinitionSource(Protocol):
-    """Where definition files are found."""
-
-    def files(self) -> Sequence[DefinitionFile]:
-        """Every workflow and persona file: package, then user, then project, each by path."""
-        ...
-
-    def read(self, path: str) -> DefinitionFile:
-        """The workflow of the project in one file; ``fault`` says what is wrong with it."""
-        ...
-
-    def create(self, name: str, text: str) -> str:
-        """Make a new workflow file of the project; raises ``UsageError`` when it exists."""
-        ...

@@ -13,7 +13,8 @@ with a ``code`` and ``details``; nothing has changed then, but for the event tha
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from sam_tui.core.clock import Clock
-from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
+from sam_tui.core.ports.prompts import DefinitionSource
+from sam_tui.core.ports.workflows import EventRow, WorkflowStore
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.stages import Capability, capabilities_json, capabilities_of

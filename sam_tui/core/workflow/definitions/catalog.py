@@ -11,7 +11,7 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
+from sam_tui.core.ports.prompts import DefinitionFile, DefinitionSource
 from sam_tui.core.workflow.definitions.graph import definition_faults
 from sam_tui.core.workflow.definitions.model import (
     LONGEST_TASK,

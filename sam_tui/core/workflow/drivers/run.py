@@ -6,7 +6,7 @@ begins to listen before the first call of a phase runs.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from sam_tui.core.agent.budget import Budget
@@ -131,10 +131,10 @@ class RunContext:
     conversations: ConversationStore
     inquiries: Inquiries
     model: Model | None
+    others: ModelSource
+    """How other models than ``model`` are had."""
     parent: ConversationId
     report: Callable[[str], None] = lambda _: None
-    choice: ModelSource = field(default_factory=ModelSource)
-    """How other models than ``model`` are had."""
     save: Callable[[str, str], None] | None = None
     """Writes a file of a task by its path among the saved tasks; None: nothing is written."""
     recall: Callable[[ConversationId, str], Awaitable[str]] | None = None

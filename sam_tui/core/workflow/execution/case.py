@@ -344,13 +344,17 @@ class ExecutionCase:
             case state:
                 return f"The workflow is {state}: {self.row.reason}".rstrip(": ")
 
+    @cached_property
+    def _pins(self) -> dict[str, str]:
+        return json.loads(self.row.personas_json)
+
     @property
     def personas(self) -> dict[str, str]:
         """The pinned hashes of the personas, by name."""
-        return {n: pin for n, pin in self.row.personas.items() if n != CAPABILITIES}
+        return {n: pin for n, pin in self._pins.items() if n != CAPABILITIES}
 
     @property
     def capabilities(self) -> tuple[Capability, ...]:
         """The capabilities recorded for the planner at the start."""
-        pin = self.row.personas.get(CAPABILITIES)
+        pin = self._pins.get(CAPABILITIES)
         return read_capabilities(pinned_text(self.unit, pin)) if pin else ()
