@@ -25,8 +25,6 @@ from sam_tui.core.workflow.execution.recovery import fail_step
 from sam_tui.core.workflow.execution.tickets import (
     describe,
     issue,
-    read_token,
-    redeem,
     refused_token,
     token_hash,
 )
@@ -106,12 +104,7 @@ class Workflows:
         that is over its deadline is timed out instead: its ``on_fail`` decides, see ``outcome``.
         The output of a human step must come from a person: who serves a model asks one first.
         """
-        parts = read_token(token)
-        with (
-            self._transactions.refusals(parts.execution_id, parts.step_name),
-            self._transactions.begin() as transaction,
-        ):
-            case, attempt = redeem(transaction, token, execution_id)
+        with self._transactions.redeemed(token, execution_id) as (case, attempt):
             if overdue(case, attempt):
                 return time_out(case, attempt)
             read = read_output(case.spec(attempt.step), output)
@@ -126,12 +119,8 @@ class Workflows:
 
         Who serves a model looks before it asks the person of a human step, or runs a tool step.
         """
-        parts = read_token(token)
-        with (
-            self._transactions.refusals(parts.execution_id, parts.step_name),
-            self._transactions.begin() as transaction,
-        ):
-            return describe(*redeem(transaction, token, execution_id))
+        with self._transactions.redeemed(token, execution_id) as (case, attempt):
+            return describe(case, attempt)
 
     def submit(
         self,

@@ -32,7 +32,7 @@ from sam_tui.core.workflow.execution.completion import (
 from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.execution.progress import settled
 from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call
-from sam_tui.core.workflow.execution.tickets import iso, not_running
+from sam_tui.core.workflow.execution.tickets import iso, not_running, read_token, redeem
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Advanced, SyncReport
 
@@ -82,6 +82,15 @@ class Transactions:
             if not attempts:
                 raise not_running(case, step)
             yield case, attempts[0]
+
+    @contextmanager
+    def redeemed(
+        self, token: str, execution_id: str
+    ) -> Generator[tuple[ExecutionCase, AttemptRow]]:
+        """The open attempt that a token is for. What is refused of it or in the block is recorded."""
+        text = read_token(token)
+        with self.refusals(text.execution_id, text.step_name), self.begin() as transaction:
+            yield redeem(transaction, token, execution_id)
 
     @contextmanager
     def refusals(self, execution_id: str, step: str) -> Generator[None]:

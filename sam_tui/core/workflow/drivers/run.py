@@ -167,6 +167,11 @@ class StepRun:
         )
         return conversation
 
+    def history(self, conversation: ConversationId) -> History:
+        """The messages of a conversation, which this program alone writes from now on."""
+        self.context.conversations.claim(conversation)
+        return History(self.context.conversations, conversation)
+
     async def turn(self, work: "StepTurn", budget: Budget, prompt: str) -> TurnFinished:
         """One turn of a conversation that works on a step; its usage is recorded with the step."""
         engine, steps, before = self.context.engine, budget.steps, budget.usage
@@ -193,6 +198,10 @@ class StepRun:
             raise
         why = "; ".join(failure.message for failure in done.failures)
         self.context.report(f"{ticket.step}: {why or 'done'} -> {done.message}")
+
+    def pause(self, ticket: Ticket, why: str) -> None:
+        """The execution waits, and the step can be resumed as it is."""
+        self.workflows.steer("pause", ticket.execution_id, why)
 
     def fail(self, ticket: Ticket, why: str) -> None:
         """The attempt failed."""
