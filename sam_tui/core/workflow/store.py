@@ -1,4 +1,4 @@
-"""The store beneath the verbs: its transactions, the claims on open steps, and its upkeep."""
+"""The store beneath the verbs: its transactions, claims on open steps, notes on executions, its upkeep."""
 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -317,14 +317,15 @@ class WorkflowNotes:
 
     def add_usage(self, execution: str, step: str, calls: int, usage: Usage) -> None:
         """Note what a step used of models, its subagents included; ``calls`` count for the budget."""
-        used: dict[str, Any] = {
-            "calls": calls,
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "cost": usage.cost,
-        }
         with self._transactions.case(execution) as case:
-            case.record("model_used", step, **used)
+            case.record(
+                "model_used",
+                step,
+                calls=calls,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cost=usage.cost,
+            )
 
 
 def _finding(transaction: Transaction, finding: str) -> FindingRow:

@@ -1,4 +1,8 @@
-"""The verbs that steer an execution, each within one transaction; ``STEERING`` has them by name."""
+"""The verbs that create and steer an execution, each within one transaction.
+
+``STEERING`` has those that steer by their names. ``create`` checks what an execution is given, and pins
+all that it will need.
+"""
 
 import json
 import re
@@ -264,7 +268,8 @@ def checked_params(
     for name, parameter in definition.params.items():
         value = params.get(name, parameter.default)
         if parameter.required and value in (None, ""):
-            faults.append(f"{name} is missing" + _about(parameter.description))
+            about = f" ({parameter.description})" if parameter.description else ""
+            faults.append(f"{name} is missing{about}")
         if parameter.choices and value is not None and value not in parameter.choices:
             choices = ", ".join(map(str, parameter.choices))
             faults.append(f"{name} must be one of {choices}")
@@ -288,10 +293,6 @@ def _params(definition: WorkflowDefinition, faults: list[str]) -> WorkflowRefuse
         hint=f"Parameters: {names}.",
         details={"faults": faults},
     )
-
-
-def _about(description: str) -> str:
-    return f" ({description})" if description else ""
 
 
 def _identifier(unit: WorkflowUnit, requested: str) -> str:
