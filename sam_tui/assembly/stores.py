@@ -33,11 +33,11 @@ class once(property):  # noqa: N801 # a decorator, as property is
     def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
         if instance is None:
             return self
-        made: dict[str, Any] = instance.__dict__
+        parts: dict[str, Any] = instance.__dict__
         name = self._make.__name__
-        if name not in made:
-            made[name] = self._make(instance)
-        return made[name]
+        if name not in parts:
+            parts[name] = self._make(instance)
+        return parts[name]
 
 
 class Stores(ABC):

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
@@ -284,11 +285,10 @@ class WorkflowRecords:
         """The open step, or all of them when several are open in one conversation."""
         definition = pinned_definition(self.reader, row.version)
         rows = [self.reader.step(row.id, attempt.step) for attempt in attempts]
-        specs = [spec_of(definition, step) for step in rows if step is not None]
+        lists = [spec_of(definition, step).allowed for step in rows if step is not None]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
-        lists = [spec.allowed for spec in specs]
-        listed = [entry for entries in lists for entry in entries or ()]
-        tools = None if None in lists else tuple(dict.fromkeys(listed))
+        entries = chain.from_iterable(filter(None, lists))
+        tools = None if None in lists else tuple(dict.fromkeys(entries))
         alone = any(attempt.driver == RUNNER for attempt in attempts)
         return Phase(row.id, row.workflow, names, tools, row.state, alone)
 

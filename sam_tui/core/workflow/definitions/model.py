@@ -339,10 +339,10 @@ class WorkflowDefinition(_Part):
         return sha256(self.canonical)
 
 
-def validation_faults(error: ValidationError, *place: str) -> list[str]:
-    """What pydantic found wrong, each with its place below ``place``."""
+def validation_faults(error: ValidationError, *path: str) -> list[str]:
+    """The faults that pydantic reports, with their places below ``path``."""
     return [
-        f"{'.'.join(map(str, (*place, *fault['loc'])))}: {fault['msg']}"
+        f"{'.'.join(map(str, (*path, *fault['loc'])))}: {fault['msg']}"
         for fault in error.errors(include_url=False, include_input=False)
     ]
 

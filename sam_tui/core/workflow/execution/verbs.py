@@ -195,17 +195,17 @@ def _require_no_plan(case: ExecutionCase) -> None:
 
 def _failed_step(case: ExecutionCase, step: str) -> str:
     """The step to open again: the named one, else the one that failed. Raises ``WorkflowRefused``."""
+    rows = case.living()
     if step:
-        if step in {row.id for row in case.living()}:
+        if any(row.id == step for row in rows):
             return step
         raise WorkflowRefused("step_unknown", f"There is no step {step!r}.")
-    failed = [row.id for row in case.living() if row.status == "failed"]
-    hurt = [row.id for row in case.living() if row.error and row.status != "completed"]
-    opened = [attempt.step for attempt in case.attempts()]
-    for names in (failed, hurt, opened):
-        if names:
-            return names[0]
-    raise WorkflowRefused("nothing_failed", "No step failed.", hint="Name a step.")
+    failed = [row.id for row in rows if row.status == "failed"]
+    hurt = [row.id for row in rows if row.error and row.status != "completed"]
+    names = [*failed, *hurt, *(attempt.step for attempt in case.attempts())]
+    if not names:
+        raise WorkflowRefused("nothing_failed", "No step failed.", hint="Name a step.")
+    return names[0]
 
 
 SPACING = 1000
