@@ -22,7 +22,7 @@ from sam_tui.core.ports.workflows import (
 from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.model import sha256, validation_faults
-from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction, require_running
+from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction
 from sam_tui.core.workflow.execution.completion import (
     RecordedCall,
     finding_row,
@@ -77,7 +77,7 @@ class Transactions:
     ) -> Generator[tuple[ExecutionCase, AttemptRow]]:
         """The open attempt at a step of a running execution. Raises ``WorkflowRefused``."""
         with self.case(execution_id) as case:
-            require_running(execution_id, case.row.state)
+            case.require_running()
             attempts = case.attempts(step=step)
             if not attempts:
                 raise not_running(case, step)
@@ -230,7 +230,7 @@ class WorkflowNotes:
         except ValidationError as error:
             raise _invalid("artifact_invalid", error) from None
         with self._transactions.case(execution) as case:
-            require_running(execution, case.row.state)
+            case.require_running()
             attempts = case.attempts(step=step)
             if not attempts:
                 raise WorkflowRefused("step_not_running", f"Step {step} is not open now.")

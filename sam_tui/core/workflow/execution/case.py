@@ -21,7 +21,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.stages import Capability, read_capabilities
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_closed, execution_unknown
+from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import Failure, Outcome
 
 NEXT: Final[dict[ExecutionState, frozenset[ExecutionState]]] = {
@@ -48,20 +48,6 @@ def require_next(execution: str, state: ExecutionState, target: ExecutionState) 
             hint=f"From {state} it can become: {', '.join(allowed) or 'nothing else'}.",
             details={"execution_id": execution, "from": state, "to": target, "allowed": allowed},
         )
-
-
-def require_running(execution: str, state: ExecutionState) -> None:
-    """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs."""
-    if state == "running":
-        return
-    if state in ENDED:
-        raise execution_closed(execution, state)
-    raise WorkflowRefused(
-        "execution_paused",
-        f"Execution {execution} is {state}.",
-        hint="Resume it first.",
-        details={"execution_id": execution, "state": state},
-    )
 
 
 DONE = ("completed", "skipped")
@@ -182,6 +168,23 @@ class ExecutionCase:
         if row is None:
             raise execution_unknown(execution)
         return cls(transaction, row)
+
+    def refusal(
+        self, code: str, message: str, *, hint: str = "", **details: object
+    ) -> WorkflowRefused:
+        """The refusal of what is done to this execution, which its details name."""
+        details = {"execution_id": self.row.id, **details}
+        return WorkflowRefused(code, message, hint=hint, details=details)
+
+    def require_running(self) -> None:
+        """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs."""
+        state = self.row.state
+        if state == "running":
+            return
+        code, hint = "execution_paused", "Resume it first."
+        if state in ENDED:
+            code, hint = "execution_closed", ""
+        raise self.refusal(code, f"Execution {self.row.id} is {state}.", hint=hint, state=state)
 
     @cached_property
     def definition(self) -> WorkflowDefinition:

@@ -18,12 +18,7 @@ from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow
 from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.references import fill, fill_text
 from sam_tui.core.workflow.definitions.stages import FORM, Sampling
-from sam_tui.core.workflow.execution.case import (
-    ExecutionCase,
-    Transaction,
-    pinned_text,
-    require_running,
-)
+from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, pinned_text
 from sam_tui.core.workflow.execution.context import revision_briefing
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import ModelWish, Ticket
@@ -109,7 +104,7 @@ def redeem(
     if row.used_at is not None:
         raise refused_token("token_replayed", "That token was used already.", row.step)
     case = ExecutionCase.load(transaction, row.execution)
-    require_running(row.execution, case.row.state)
+    case.require_running()
     if row.revoked:
         raise refused_token(
             "token_revoked", f"That token is no longer valid: {row.revoked}.", row.step

@@ -20,13 +20,12 @@ from sam_tui.core.workflow.execution.case import (
     ExecutionCase,
     Transaction,
     require_next,
-    require_running,
 )
 from sam_tui.core.workflow.execution.completion import accept
 from sam_tui.core.workflow.execution.plans import adopt, read_plan
 from sam_tui.core.workflow.execution.progress import advanced, begin, settled
 from sam_tui.core.workflow.execution.recovery import cancel, end, open_plan, reopen, rollback
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_closed, require_choice
+from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.views import Advanced, VerbName
 
 
@@ -47,7 +46,9 @@ def _resume(case: ExecutionCase, _: str) -> Advanced:
         return advanced(case, "started")
     require_next(case.row.id, case.row.state, "running")
     if case.row.state in ENDED:
-        raise execution_closed(case.row.id, case.row.state, hint="Open it again with retry.")
+        state, hint = case.row.state, "Open it again with retry."
+        message = f"Execution {case.row.id} is {state}."
+        raise case.refusal("execution_closed", message, hint=hint, state=state)
     if question := case.row.question:
         _require_no_plan(case)
         return _answer(case, question, "retry")
@@ -81,11 +82,8 @@ def _decide(case: ExecutionCase, choice: str) -> Advanced:
     """Answer a paused execution's question: ``retry``, ``accept``, ``abort``, ``rollback:<step>``."""
     question = case.row.question
     if case.row.state != "paused" or question is None:
-        raise WorkflowRefused(
-            "nothing_asked",
-            f"Execution {case.row.id} has no open question.",
-            details={"execution_id": case.row.id, "state": case.row.state},
-        )
+        message = f"Execution {case.row.id} has no open question."
+        raise case.refusal("nothing_asked", message, state=case.row.state)
     return _answer(case, question, choice)
 
 
@@ -103,21 +101,15 @@ def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
     """Put a plan in the place of a plan step's. Raises ``WorkflowRefused``."""
     reviewed = _waits_for_approval(case)
     if not reviewed:
-        require_running(case.row.id, case.row.state)
+        case.require_running()
     row = case.steps.get(step)
     if row is None or case.spec(step).kind != "plan" or row.status != "completed":
-        raise WorkflowRefused(
-            "step_not_plan",
-            f"{step!r} is not a plan step that has a plan.",
-            details={"execution_id": case.row.id, "step": step},
-        )
+        message = f"{step!r} is not a plan step that has a plan."
+        raise case.refusal("step_not_plan", message, step=step)
     read_plan(case, step, plan)
-    if not reviewed and case.row.replans >= case.definition.policy.replans:
-        raise WorkflowRefused(
-            "replans_exhausted",
-            f"The replan budget of {case.definition.policy.replans} is used up.",
-            details={"execution_id": case.row.id},
-        )
+    most = case.definition.policy.replans
+    if not reviewed and case.row.replans >= most:
+        raise case.refusal("replans_exhausted", f"The replan budget of {most} is used up.")
     children = [r.id for r in case.living() if r.parent == step]
     cancel(case, children, "a new plan was made")
     case.change(replans=case.row.replans + (not reviewed))
@@ -185,12 +177,8 @@ def _waits_for_approval(case: ExecutionCase) -> bool:
 def _require_no_plan(case: ExecutionCase) -> None:
     """Raise ``WorkflowRefused`` (``plan_unapproved``) where a plan waits for a person's approval."""
     if _waits_for_approval(case):
-        raise WorkflowRefused(
-            "plan_unapproved",
-            "The plan waits for approval.",
-            hint="Decide with approve, retry or abort.",
-            details={"execution_id": case.row.id},
-        )
+        hint = "Decide with approve, retry or abort."
+        raise case.refusal("plan_unapproved", "The plan waits for approval.", hint=hint)
 
 
 def _failed_step(case: ExecutionCase, step: str) -> str:
