@@ -247,6 +247,6 @@ class DefinitionSource(Protocol):
         """The workflow of the project in one file; ``fault`` says what is wrong with it."""
         ...
 
-    def create(self, name: str, text: str) -> str:
-        """Make a new workflow file of the project; raises ``UsageError`` when it exists."""
+    def create(self, name: str) -> str:
+        """Make a workflow file of the project to start from; raises ``UsageError`` when it exists."""
         ...
