@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from sam_tui.core.ports.workflows import AttemptRow, StepRow, TaskRow
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill, fill_text
-from sam_tui.core.workflow.execution.case import DONE, ExecutionCase
+from sam_tui.core.workflow.execution.case import DONE, ENDED, ExecutionCase
 from sam_tui.core.workflow.execution.guards import Scene, is_critical, judge, task_fields
 from sam_tui.core.workflow.execution.recovery import chosen, end, fail_step, replan
 from sam_tui.core.workflow.execution.tickets import issue
@@ -36,18 +36,13 @@ def settled(case: ExecutionCase, *, reissue: bool = False, minted: bool = True) 
 def advanced(case: ExecutionCase, outcome: Outcome, *, minted: bool = True) -> Advanced:
     """What a verb did; ``outcome`` holds unless the case came to another one."""
     tickets = tuple(issue(case, attempt) for attempt in case.opened if minted)
-    reached = case.outcome or outcome
-    match case.row.state:
-        case "completed" | "diverged" as state:
-            reached = state
-        case "failed" | "abandoned":
-            reached = "failed"
-        case _:
-            pass
+    state, reached = case.row.state, case.outcome or outcome
+    if state in ENDED:
+        reached = state if state in ("completed", "diverged") else "failed"
     return Advanced(
         case.row.id,
         case.row.workflow,
-        case.row.state,
+        state,
         reached,
         tickets,
         case.message,
