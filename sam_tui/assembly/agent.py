@@ -9,9 +9,9 @@ from sam_tools import offers, profile_offers
 from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.catalogue import adverts
-from sam_tui.assembly.lazy import once
 from sam_tui.assembly.models import Providers
 from sam_tui.assembly.policy import make_guard, make_servers
+from sam_tui.assembly.stores import once
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.retry import RetryPolicy
@@ -33,17 +33,12 @@ from sam_tui.settings.values import number_of_variable
 
 if TYPE_CHECKING:
     from sam_tui.adapters.fleet.steps import StepQueues
-    from sam_tui.adapters.mcp_client.servers.guarded_servers import GuardedServers
-    from sam_tui.adapters.plugins import Plugins
     from sam_tui.adapters.skills import FileSkills
     from sam_tui.assembly.configuration import Configuration
-    from sam_tui.core.agent.drivers.sampling import Sampler
     from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.inquiry import Inquiry
     from sam_tui.core.ports.prompts import Instructions
-    from sam_tui.core.prompt.attachments import Attachments
     from sam_tui.core.tooling.hooks import Hooking
-    from sam_tui.core.tooling.offer import Offer
 
 
 class Agent(Providers):
@@ -52,12 +47,11 @@ class Agent(Providers):
     def __init__(self, configuration: "Configuration") -> None:
         super().__init__(configuration)
         self.budgets = Budgets()
-        options = configuration.options
         self.inquiries = Inquiries(
             self.bus,
             self.clock,
-            attended=options.attended,
-            responder=options.responder,
+            attended=self.options.attended,
+            responder=self.options.responder,
             beside=self._beside,
             patience=60 * number_of_variable(self.environ, "agent.answer_minutes"),
         )
@@ -74,59 +68,53 @@ class Agent(Providers):
             return running.name if running is not None else ""
 
         sender = OtlpSender(collector, self.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
-        self.at_close(sender.close)
+        self.at_close.callback(sender.close)
         recorder = TelemetryRecorder(sender, self.clock, model, __version__)
         self.bus.listeners.append(recorder.take)
 
-    @property
     @once
     def guard(self) -> "Guard":
         """Decides every call."""
         return make_guard(self, self.inquiries)
 
-    @property
     @once
     def hand_out(self) -> "StepQueues | None":
         """Hands out the steps of some roles; None if all steps run here. Raises ``SamError``."""
-        options = self.configuration.options
-        if not options.hand_out:
+        if not self.options.hand_out:
             return None
         from sam_tui.adapters.fleet.database import open_database
         from sam_tui.adapters.fleet.steps import StepQueues
 
-        database = open_database(self.environ, options.data_dir)
-        origin = f"{socket.gethostname()} {options.data_dir}"
-        self.at_close(database.close)
-        return StepQueues(database, options.hand_out, origin, self.inquiries)
+        folder = self.options.data_dir
+        database = open_database(self.environ, folder)
+        self.at_close.callback(database.close)
+        origin = f"{socket.gethostname()} {folder}"
+        return StepQueues(database, self.options.hand_out, origin, self.inquiries)
 
     def require_hand_out(self) -> None:
         """Raise ``UsageError`` where a role is to be handed out that cannot be."""
-        if roles := self.configuration.options.hand_out:
+        if roles := self.options.hand_out:
             from sam_tui.core.workflow.definitions.stages import require_roles
 
             registered = {c.role for c in self.workflows.workflows().capabilities()}
             require_roles(roles, registered)
 
-    @property
     @once
-    def plugins(self) -> "Plugins":
+    def plugins(self):
         """Tools and reminders of other packages."""
         return discover(self, names_taken=[FIND, CALL, *(offer.name for offer in self._built_in)])
 
-    @property
     @once
-    def _built_in(self) -> "list[Offer]":
+    def _built_in(self):
         """The tools that come with the program."""
-        return [*offers(self, adverts()), *profile_offers(self.configuration.options.profile, self)]
+        return [*offers(self, adverts()), *profile_offers(self.options.profile, self)]
 
-    @property
     @once
     def executor(self) -> Executor:
         """Runs every call."""
         tools = built_ins_first(self._built_in, self.plugins.tools)
-        options = self.configuration.options
-        registry = Registry(tools, disabled=options.disabled_tools)
-        registry.require(options.named_tools)
+        registry = Registry(tools, disabled=self.options.disabled_tools)
+        registry.require(self.options.named_tools)
         surroundings = CallSurroundings(
             self.guard,
             self.results,
@@ -143,14 +131,13 @@ class Agent(Providers):
         """Every tool and operation of the registry with its description."""
         return self.executor.registry.descriptions
 
-    @property
     @once
     def engine(self) -> TurnEngine:
         """Runs every turn."""
         from sam_tui.core.agent.calls.recorder import CallRecorder
         from sam_tui.core.agent.notes.notetaker import Notetaker
 
-        options = self.configuration.options
+        options = self.options
         prompt = PromptChoice(
             options.system_prompt, options.personality, options.prompt_text, options.prompt_appended
         )
@@ -176,7 +163,7 @@ class Agent(Providers):
             options.workflow_mode,
             self.servers.arrive,
             lambda text: worded(text, self._offered_skills, lambda: self.definitions("commands")),
-            self.configuration.layers.limits.answers,
+            self.layers.limits.answers,
             notetaker=Notetaker(self.shield.redact) if self._notes_wanted else None,
             recorder=CallRecorder(
                 self.calls, self.clock, self.prices(), self.shield.redact, self.todos.current
@@ -184,9 +171,8 @@ class Agent(Providers):
             attachments=lambda: self._attachments,
         )
 
-    @property
     @once
-    def _attachments(self) -> "Attachments":
+    def _attachments(self):
         from sam_tui.core.prompt.attachments import Attachments
 
         return Attachments(self.files, self.budgets.model)
@@ -196,7 +182,6 @@ class Agent(Providers):
         """Whether a model writes notes on messages that leave the context."""
         return self.environ.get("SAM_TUI_COMPACTION", "model") != "rules"
 
-    @property
     @once
     def subagents(self) -> Subagents:
         """Assignments that run beside the conversation."""
@@ -211,14 +196,13 @@ class Agent(Providers):
         )
         return Subagents(self.conversations, self.budgets, surroundings)
 
-    @property
     @once
-    def servers(self) -> "GuardedServers":
+    def servers(self):
         """The MCP servers whose tools the agent may call."""
         return make_servers(self, self.executor, self.inquiries, self._sampling)
 
     @property
-    def _sampling(self) -> "Sampler | None":
+    def _sampling(self):
         """The part that lets servers use the model; None if the person allows them no tokens."""
         tokens = int(number_of_variable(self.environ, "agent.sampling_tokens"))
         if not tokens:
@@ -234,28 +218,22 @@ class Agent(Providers):
 
         The first time raises ``ConfigurationError`` for a file that counts and cannot be used.
         """
-        return (
-            self._hooking
-            if "_hooking" in self.loaded or self.configuration.extensions.has_hooks
-            else None
-        )
+        return self._hooking if self.is_made("_hooking") or self.extensions.has_hooks else None
 
-    @property
     @once
-    def _hooking(self) -> "Hooking":
+    def _hooking(self):
         from sam_tui.adapters.hooks import FileHooks
         from sam_tui.core.tooling.hooks import Hooking
 
-        folders, root = self.configuration.folders, self.workspace.root
         hooks = FileHooks(
-            folders.config_dir,
+            self.folders.config_dir,
             files=self.files,
             commands=lambda: self.commands,
-            trust=self.configuration.trust,
-            reads=lambda line: self.named_reads.of_line(line, root),
+            trust=self.trust,
+            reads=lambda line: self.named_reads.of_line(line, self.workspace.root),
             bundles=self.bundles,
         )
-        user = self.configuration.extensions.settings_path(HOOKS)
+        user = self.extensions.settings_path(HOOKS)
         beyond = self.workspace.locate(user).root is None
         return Hooking(hooks, self.guard, self.storage.decisions, self.bus, own_yes=beyond)
 
@@ -269,31 +247,28 @@ class Agent(Providers):
 
     def instructions(self) -> "Instructions | None":
         """The instructions; None if there are no files to read."""
-        trust, extensions = self.configuration.trust, self.configuration.extensions
-        readable = "_instructions" in self.loaded or extensions.has_instructions(
-            trust.trusted, trust.nested
+        readable = self.is_made("_instructions") or self.extensions.has_instructions(
+            self.trust.trusted, self.trust.nested
         )
         return self._instructions if readable else None
 
-    @property
     @once
-    def _instructions(self) -> "Instructions":
+    def _instructions(self):
         from sam_tui.adapters.instructions import FileInstructions
         from sam_tui.adapters.instructions.files import Sources
 
-        trust = self.configuration.trust
         sources = Sources(
             self.files,
-            trust.vouches,
-            trust.nested,
+            self.trust.vouches,
+            self.trust.nested,
             self.shield.redact,
             lambda: self.definitions("rules").definitions,
         )
         return FileInstructions(
-            self.configuration.folders.config_dir,
+            self.folders.config_dir,
             self.workspace.root,
             sources,
-            trusted=lambda: trust.trusted,
+            trusted=lambda: self.trust.trusted,
         )
 
     def _offered_skills(self) -> "FileSkills | None":
@@ -301,14 +276,14 @@ class Agent(Providers):
 
     def _workflow_mode(self, conversation: ConversationId) -> bool:
         chosen = self.subagents.workflow_mode(conversation)
-        return self.configuration.options.workflow_mode if chosen is None else chosen
+        return self.options.workflow_mode if chosen is None else chosen
 
     def _sources(self) -> ReminderSources:
         return ReminderSources(
             self.storage.documents,
             self.storage.memories,
             self.prompts,
-            FileReminders(f"{self.configuration.options.data_dir}/reminders"),
+            FileReminders(f"{self.options.data_dir}/reminders"),
             self.todos,
             self._workflow_mode,
             self.workflows.digest,
@@ -326,6 +301,6 @@ class Agent(Providers):
 
     async def end_processes(self) -> None:
         """End every server, task, command and terminal that was begun."""
-        if "servers" in self.loaded:
+        if self.is_made("servers"):
             await self.servers.close()
         await super().end_processes()

@@ -4,64 +4,55 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from sam_tui.assembly.lazy import once
 from sam_tui.assembly.options import DEFAULT_TIMEOUT
 from sam_tui.assembly.sandbox import Processes
+from sam_tui.assembly.stores import once
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.services import Online
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.model import Model, ModelCatalog, ModelFacts
+    from sam_tui.core.ports.model import Model, ModelFacts
     from sam_tui.core.usage import Price
-    from sam_tui.core.workflow.drivers.models import ModelSource
 
 
 class Providers(Processes):
     """The part of a runtime that reaches other machines by itself."""
 
-    @property
     @once
-    def catalog(self) -> "ModelCatalog":
+    def catalog(self):
         """The models to choose from."""
         from sam_tui.adapters.llm.catalog import ProviderCatalog
         from sam_tui.adapters.llm.choice import Wish
 
-        options = self.configuration.options
+        options = self.options
         timeout = options.request_timeout or DEFAULT_TIMEOUT
         wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout)
         return ProviderCatalog(self.environ, wish=wish, prices=self.prices, facts=_known)
 
     def prices(self) -> "Mapping[str, Price]":
         """The person's own prices; their reader is loaded where there is a file."""
-        folder = self.configuration.folders.config_dir
-        if not os.path.lexists(os.path.join(folder, "prices.toml")):
+        if not os.path.lexists(os.path.join(self.folders.config_dir, "prices.toml")):
             return {}
         from sam_tui.adapters.model_facts import read_prices
 
-        return read_prices(folder)
+        return read_prices(self.folders.config_dir)
 
     @property
-    def model_source(self) -> "ModelSource":
+    def model_source(self):
         """How steps of workflows get their models: those named for purposes, and the catalog's."""
         from sam_tui.core.workflow.drivers.models import ModelSource, purposes_from
 
-        catalog = self.catalog
-        return ModelSource(
-            purposes_from(self.environ),
-            lambda offer, options: catalog.open(offer, options=options),
-            catalog.host,
-            catalog.service,
-        )
+        return ModelSource(purposes_from(self.environ), self.catalog)
 
     @property
     def default_model(self) -> str:
         """The model that was asked for."""
-        return self.configuration.options.model
+        return self.options.model
 
     def open_model(self, name: str, options: Mapping[str, object] | None = None) -> "Model":
         """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
-        if self.configuration.options.offline:
+        if self.options.offline:
             raise ConfigurationError(f"{name} was not asked: no provider is asked here.")
         return self.catalog.open(ModelOffer(name, name, ""), options=options)
 
@@ -70,14 +61,13 @@ class Providers(Processes):
         name = name or self.default_model
         return self.catalog.host(ModelOffer(name, name, "")) if name else ""
 
-    @property
     @once
     def online(self) -> Online:
         """The web as the environment configures it; what is not public only where it is named."""
         from sam_tui.adapters.images import EndpointImages, image_settings
         from sam_tui.adapters.web import GuardedWeb, read_api_tables, search_from, serpapi_from
 
-        local = frozenset(self.configuration.layers.local)
+        local = frozenset(self.layers.local)
         web, environ = GuardedWeb(clock=self.clock, allowed=local), self.environ
         settings, images = image_settings(environ), None
         if settings is not None:
@@ -87,7 +77,7 @@ class Providers(Processes):
             search_from(web, environ),
             serpapi_from(web, environ),
             images,
-            lambda: read_api_tables(self.configuration.folders.config_dir)[0],
+            lambda: read_api_tables(self.folders.config_dir)[0],
         )
 
     @property

@@ -31,21 +31,15 @@ def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
 
     It decides anew as soon as the folder is trusted, or is so no longer.
     """
-    configuration = parts.configuration
-    options, folders, layers, trust = (
-        configuration.options,
-        configuration.folders,
-        configuration.layers,
-        configuration.trust,
-    )
+    options, layers, trust = parts.options, parts.layers, parts.trust
 
     def follow(state: TrustState) -> None:
-        guard.use_policy(_policy(parts, renewed(layers, folders, trust.folder, state)))
+        guard.use_policy(_policy(parts, renewed(layers, parts.folders, trust.folder, state)))
         if state == "changed":
             parts.publish(Noticed(None, "warning", trust.withdrawal()))
 
-    ledger = FileLedger(folders.data_dir)
-    parts.at_close(ledger.close)
+    ledger = FileLedger(parts.folders.data_dir)
+    parts.at_close.callback(ledger.close)
     asks = options.attended or options.responder is not None
 
     async def sources() -> Sequence[str]:
@@ -53,7 +47,7 @@ def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
 
     terms = GuardTerms(
         layers.seconds or TIMED_SECONDS,
-        configuration.sandbox_terms.network or DEFAULT_NETWORK,
+        parts.configuration.sandbox_terms.network or DEFAULT_NETWORK,
         options.rehearse,
         sources if asks else no_sources,
         parts.decisions,
@@ -68,8 +62,7 @@ def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
 
 def _policy(parts: Providers, layers: Layers) -> Policy:
     """What the layers say, with what is looked at when something is judged."""
-    configuration = parts.configuration
-    network = configuration.sandbox_terms.network or DEFAULT_NETWORK
+    network = parts.configuration.sandbox_terms.network or DEFAULT_NETWORK
 
     def watched() -> bool:
         return parts.commands.confinement.kind == "live"
@@ -84,14 +77,14 @@ def _policy(parts: Providers, layers: Layers) -> Policy:
 
     policy = make_policy(
         layers,
-        configuration.folders,
+        parts.folders,
         parts.workspace,
-        mode=configuration.options.mode,
+        mode=parts.options.mode,
         sandboxed=lambda: parts.commands.confinement.kind != "none",
         parser=BashParser(),
     )
     return replace(
-        policy.with_rules(configuration.options.denied),
+        policy.with_rules(parts.options.denied),
         unwatched=lambda: network == "hosts" and not watched(),
         url_refusal=refusal,
         serves=serves,
@@ -103,17 +96,16 @@ def make_servers(
     parts: Providers, executor: "Executor", inquiries: Inquiries, sampler: "Sampler | None"
 ) -> GuardedServers:
     """The servers. Raises ``ConfigurationError`` for a file of ``--mcp-config`` that cannot be used."""
-    configuration = parts.configuration
-    options, folders = configuration.options, configuration.folders
+    options, folders, workspace = parts.options, parts.folders, parts.workspace
     files = ServerFiles(
         options.mcp_config,
         options.strict_mcp_config,
         options.client_servers,
         folders.config_dir,
-        parts.workspace.root,
+        workspace.root,
         parts.environ,
-        configuration.trust,
-        lambda: configuration.extensions.has_bundles,
+        parts.trust,
+        lambda: parts.extensions.has_bundles,
         parts.bundles,
         _reserved,
     )
@@ -129,12 +121,11 @@ def make_servers(
             masked = parts.shield.mask(text)
             return masked.text if masked.count else text
 
-        workspace = parts.workspace
         admission = Admission(
             parts.guard,
             executor,
             inquiries,
-            frozenset(configuration.layers.local),
+            frozenset(parts.layers.local),
             GuardedWeb,
             parts.named_reads.of,
             workspace.root,

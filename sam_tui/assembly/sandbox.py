@@ -2,24 +2,13 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from sam_tui.assembly.lazy import once
-from sam_tui.assembly.stores import Stores
+from sam_tui.assembly.stores import Stores, once
 from sam_tui.core.events import Noticed
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.pictures.rasters import DecodedPictures
-    from sam_tui.adapters.policy.readable_paths import NamedReads
-    from sam_tui.adapters.policy.tool_settings import PackageSources
-    from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
-    from sam_tui.adapters.terminal.commands.background import PortedCommands
-    from sam_tui.adapters.terminal.commands.piped import PipedCommands
-    from sam_tui.adapters.terminal.commands.shell import ShellCommands
-    from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-    from sam_tui.adapters.terminal.recordings.library import CastRecordings
-    from sam_tui.adapters.terminal.rehearsal.rehearsal import BranchRehearsals
-    from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
     from sam_tui.core.ids import ConversationId
     from sam_tui.core.ports.processes.background import BackgroundCommand
     from sam_tui.core.ports.processes.sandbox import ReadTerms
@@ -29,20 +18,14 @@ if TYPE_CHECKING:
 class Processes(Stores):
     """The part of a runtime that starts processes. Nothing is started before it is asked for."""
 
-    @property
     @once
-    def sandbox(self) -> "Sandbox":
+    def sandbox(self):
         """The sandbox of commands, by the policy at its first use."""
         from sam_tui.adapters.policy import sandbox_plan
         from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 
-        configuration = self.configuration
-        plan = sandbox_plan(
-            configuration.sandbox_terms,
-            self.guard.policy,
-            configuration.folders.home,
-            local=configuration.layers.local,
-        )
+        terms, home = self.configuration.sandbox_terms, self.folders.home
+        plan = sandbox_plan(terms, self.guard.policy, home, local=self.layers.local)
         sandbox = Sandbox(
             kind=plan.kind, secrets=plan.secrets, opened=plan.opened, caches=plan.caches
         )
@@ -52,65 +35,59 @@ class Processes(Stores):
         sandbox.open_reads(self._reads)
         sandbox.limit(plan.limits)
         self.package_sources.note()
-        return self.closed(sandbox, sandbox.close)
+        return self.at_close.enter_context(closing(sandbox))
 
     def _reads(self) -> "ReadTerms":
         """What a run that begins now reads without a question."""
         from sam_tui.adapters.policy.readable_paths import free_reads
         from sam_tui.core.ports.processes.sandbox import ReadTerms
 
-        home, policy = self.configuration.folders.home, self.guard.policy
+        home, policy = self.folders.home, self.guard.policy
         restricted = not policy.trusted and policy.mode != "bypass"
         return ReadTerms(home, free_reads(home, os.environ), self.workspace.roots, restricted)
 
-    @property
     @once
-    def named_reads(self) -> "NamedReads":
+    def named_reads(self):
         """What a program that the person configured reads to start."""
         from sam_tui.adapters.policy.readable_paths import NamedReads
 
-        return NamedReads(self.configuration.folders.home, self.workspace.roots)
+        return NamedReads(self.folders.home, self.workspace.roots)
 
-    @property
     @once
-    def package_sources(self) -> "PackageSources":
+    def package_sources(self):
         """What the person's own tools are configured to use."""
         from sam_tui.adapters.policy.tool_settings import PackageSources
 
-        home = self.configuration.folders.home
-        return PackageSources(lambda: self.commands, self.workspace.roots, home)
+        return PackageSources(lambda: self.commands, self.workspace.roots, self.folders.home)
 
     def _warn(self, text: str) -> None:
         self.publish(Noticed(None, "warning", text))
 
-    @property
     @once
-    def commands(self) -> "ShellCommands":
+    def commands(self):
         """Shell commands."""
         from sam_tui.adapters.terminal.commands.shell import ShellCommands
 
         return ShellCommands(self.sandbox)
 
-    @property
     @once
-    def terminals(self) -> "PtyTerminals":
+    def terminals(self):
         """Terminal sessions."""
         from sam_tui.adapters.terminal.holders.client import Holders
         from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 
-        options = self.configuration.options
+        options = self.options
         holders = Holders(f"{options.data_dir}/terminals") if options.keeps_terminals else None
         return PtyTerminals(self.sandbox, holders)
 
     def leaders(self) -> Sequence[int]:
         """The processes that lead the sessions of confined commands and terminals; starts nothing."""
-        commands = self.commands.leaders if "commands" in self.loaded else ()
-        sessions = self.terminals.leaders() if "terminals" in self.loaded else ()
+        commands = self.commands.leaders if self.is_made("commands") else ()
+        sessions = self.terminals.leaders() if self.is_made("terminals") else ()
         return (*commands, *sessions)
 
-    @property
     @once
-    def background(self) -> "PortedCommands":
+    def background(self):
         """Commands that go on while the agent does something else."""
         from sam_tui.adapters.terminal.commands.background import PortedCommands
 
@@ -118,68 +95,60 @@ class Processes(Stores):
 
     def ended_beside(self, conversation: "ConversationId") -> "Sequence[BackgroundCommand]":
         """What ended in the background and was not read; asking starts nothing."""
-        return self.background.unread(conversation) if "background" in self.loaded else ()
+        return self.background.unread(conversation) if self.is_made("background") else ()
 
-    @property
     @once
-    def pictures(self) -> "DecodedPictures":
+    def pictures(self):
         """Images as they are drawn in cells."""
         from sam_tui.adapters.pictures.rasters import DecodedPictures
 
         return DecodedPictures(lambda: self.piped)
 
-    @property
     @once
-    def piped(self) -> "PipedCommands":
+    def piped(self):
         """Programs with pipes for input and output, such as MCP servers."""
         from sam_tui.adapters.terminal.commands.piped import PipedCommands
 
         return PipedCommands(self.sandbox)
 
-    @property
     @once
-    def recordings(self) -> "CastRecordings":
+    def recordings(self):
         """Recordings of terminals."""
         from sam_tui.adapters.terminal.recordings.library import CastRecordings
-
-        folder = f"{self.configuration.options.data_dir}/recordings"
 
         def shield() -> "Shield":
             self.shield.refresh()
             return self.shield.copy()
 
-        recordings = CastRecordings(folder, shield)
-        return self.closed(recordings, recordings.close)
+        recordings = CastRecordings(f"{self.options.data_dir}/recordings", shield)
+        return self.at_close.enter_context(closing(recordings))
 
-    @property
     @once
-    def rehearsals(self) -> "BranchRehearsals":
+    def rehearsals(self):
         """Commands on a copy of the workspace."""
         from sam_tui.adapters.terminal.rehearsal.rehearsal import BranchRehearsals
 
         return BranchRehearsals(self.commands, self.sandbox)
 
-    @property
     @once
-    def tasks(self) -> "CommandTasks":
+    def tasks(self):
         """The runs of build tasks."""
         from sam_tui.adapters.tasks import CommandTasks
 
         return CommandTasks(self.commands)
 
-    @property
     @once
-    def task_book(self) -> "FileTaskBook":
+    def task_book(self):
         """Build tasks that are known."""
         from sam_tui.adapters.tasks import FileTaskBook
 
-        return FileTaskBook(f"{self.configuration.options.data_dir}/tasks", self.workspace.root)
+        return FileTaskBook(f"{self.options.data_dir}/tasks", self.workspace.root)
 
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""
-        if "tasks" in self.loaded:
+        if self.is_made("tasks"):
             await self.tasks.close()
-        if "background" in self.loaded:
+        if self.is_made("background"):
             await self.background.close_all()
-        if "terminals" in self.loaded:
+        if self.is_made("terminals"):
             await self.terminals.close_all()

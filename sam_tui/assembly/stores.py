@@ -3,10 +3,10 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
 
 from sam_tui.assembly.configuration import Configuration
-from sam_tui.assembly.lazy import Lazy, once
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
@@ -18,46 +18,58 @@ from sam_tui.core.workflow.lazy import LazyWorkflows
 from sam_tui.folders import PROJECT_DEFINITIONS
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.bundles import BundleStore
-    from sam_tui.adapters.checkpoints import GitCheckpoints
-    from sam_tui.adapters.code import SqliteJournal
-    from sam_tui.adapters.documents import LocalDocuments
-    from sam_tui.adapters.exchange import LocalConversationFiles
-    from sam_tui.adapters.files import LocalFiles
-    from sam_tui.adapters.fleet.records import Fleets
-    from sam_tui.adapters.prompts import FilePrompts
-    from sam_tui.adapters.search import RipgrepSearch
-    from sam_tui.adapters.skills import FileSkills
-    from sam_tui.adapters.skills.definitions import FileDefinitions
-    from sam_tui.adapters.storage import Storage
     from sam_tui.core.accesses import Location
     from sam_tui.core.authorization.guard import Guard
-    from sam_tui.core.ports.calls import CallLog
-    from sam_tui.core.ports.code import Insight
-    from sam_tui.core.ports.model import Embedder
-    from sam_tui.core.ports.policy import BundleFolder, DecisionHistory
-    from sam_tui.core.ports.storage import (
-        ConversationCatalog,
-        ConversationStore,
-        NoticeStore,
-        ResultStore,
-    )
+    from sam_tui.core.ports.policy import BundleFolder
 
 
-class Stores(Lazy, ABC):
-    """The part of a runtime that needs no process. What is secret is known before all else."""
+class once(property):  # noqa: N801 # a decorator, as property is
+    """A property that the first that asks for it makes."""
+
+    def __init__(self, make: Callable[[Any], object]) -> None:
+        super().__init__(make)
+        self._make = make
+
+    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
+        if instance is None:
+            return self
+        parts: dict[str, Any] = instance.__dict__
+        name = self._make.__name__
+        if name not in parts:
+            parts[name] = self._make(instance)
+        return parts[name]
+
+
+class Stores(ABC):
+    """The part of a runtime that needs no process. What is secret is known before all else.
+
+    Each part is made when it is first asked for, and released with the rest.
+    """
 
     def __init__(self, configuration: Configuration) -> None:
-        super().__init__()
+        self.at_close = ExitStack()
         self.configuration = configuration
-        self.workspace = configuration.workspace
+        self.options = configuration.options
         self.environ = configuration.environ
+        self.workspace = configuration.workspace
+        self.folders = configuration.folders
+        self.layers = configuration.layers
+        self.trust = configuration.trust
+        self.extensions = configuration.extensions
         self.clock = SystemClock()
         self.bus = Bus()
         self.publish = self.bus.publish
-        secrets = {**secrets_of_environment(self.environ), "api-key": configuration.options.api_key}
+        secrets = {**secrets_of_environment(self.environ), "api-key": self.options.api_key}
         self.shield = Shield(secrets, source=SettingsFiles(self.workspace.root).changed)
         self.shield.refresh()
+
+    def is_made(self, part: str) -> bool:
+        """Whether a part was asked for; to look at it makes none."""
+        return part in vars(self)
+
+    def close(self) -> None:
+        """Release what was made, the newest first."""
+        self.at_close.close()
 
     @property
     @abstractmethod
@@ -68,60 +80,57 @@ class Stores(Lazy, ABC):
     def callable_tools(self) -> Mapping[str, str]:
         """What a call may name, each with a description."""
 
-    @property
     @once
-    def storage(self) -> "Storage":
+    def storage(self):
         """Every store of the conversations' database."""
         from sam_tui.adapters.storage import open_storage
 
-        options = self.configuration.options
+        options = self.options
         storage = open_storage(
             options.data_dir, now=self.clock.now, embedder=self._embedder, program=options.program,
             reads=options.reads,
         )  # fmt: skip
-        return self.closed(storage, storage.close)
+        return self.at_close.enter_context(closing(storage))
 
-    @property
     @once
     def todos(self) -> TodoBoard:
         """The todo lists."""
         return TodoBoard(self.storage.todos, self.bus, self.clock)
 
     @property
-    def results(self) -> "ResultStore":
+    def results(self):
         """Results that were too long for the conversation."""
         return self.storage.results
 
     @property
-    def conversations(self) -> "ConversationStore":
+    def conversations(self):
         """The stored conversations."""
         return self.storage.conversations
 
     @property
-    def notices(self) -> "NoticeStore":
+    def notices(self):
         """What the program said to the person in each conversation."""
         return self.storage.notices
 
     @property
-    def calls(self) -> "CallLog":
+    def calls(self):
         """The log of requests to models and their answers."""
         return self.storage.calls
 
     @property
-    def sessions(self) -> "ConversationCatalog":
+    def sessions(self):
         """The conversations as a list that people keep."""
         return self.storage.catalog
 
-    @property
     @once
-    def conversation_files(self) -> "LocalConversationFiles":
+    def conversation_files(self):
         """Conversations as files, out and in."""
         from sam_tui.adapters.exchange import LocalConversationFiles
 
         return LocalConversationFiles(self.shield.redact)
 
     @property
-    def decisions(self) -> "DecisionHistory":
+    def decisions(self):
         """The log of decisions."""
         return self.storage.decisions
 
@@ -131,24 +140,22 @@ class Stores(Lazy, ABC):
         db = self.storage
         return Remembered(db.memories, db.notes, db.knowledge, db.documents, db.archive)
 
-    @property
     @once
-    def prompts(self) -> "FilePrompts":
+    def prompts(self):
         """Prompts as files: built-in, the person's and, where it is trusted, the folder's."""
         from sam_tui.adapters.prompts import FilePrompts
 
-        folder, trust = f"{self.configuration.options.data_dir}/prompts", self.configuration.trust
-        return FilePrompts(folder, self.workspace.root, self.storage.choices, trust.vouches)
+        folder = f"{self.options.data_dir}/prompts"
+        return FilePrompts(folder, self.workspace.root, self.storage.choices, self.trust.vouches)
 
-    @property
     @once
-    def skills(self) -> "FileSkills":
+    def skills(self):
         """Skills: the person's and, where it is trusted, the folder's."""
         from sam_tui.adapters.skills import FileSkills
 
         return FileSkills(
-            self.configuration.folders.config_dir,
-            self.configuration.trust,
+            self.folders.config_dir,
+            self.trust,
             files=self.files,
             clean=self.shield.redact,
             bundles=self.bundles,
@@ -156,77 +163,69 @@ class Stores(Lazy, ABC):
 
     def bundles(self) -> "Sequence[BundleFolder]":
         """The bundles in use; their modules are loaded only after one was added."""
-        return self._bundles.counting() if self.configuration.extensions.has_bundles else ()
+        return self._bundles.counting() if self.extensions.has_bundles else ()
 
-    @property
     @once
-    def _bundles(self) -> "BundleStore":
+    def _bundles(self):
         from sam_tui.adapters.bundles import BundleStore
         from sam_tui.adapters.bundles.store import pinned_digests
 
-        trust = self.configuration.trust
-        return BundleStore(self.configuration.folders.config_dir, lambda: pinned_digests(trust))
+        return BundleStore(self.folders.config_dir, lambda: pinned_digests(self.trust))
 
     def remember(self, text: str) -> str:
         """Add a line to the person's own instructions; returns their path. Raises ``StorageError``."""
         from sam_tui.adapters.instructions.files import add_note
 
-        return add_note(self.configuration.folders.config_dir, text)
+        return add_note(self.folders.config_dir, text)
 
     def definitions(self, kind: "DefinitionKind") -> "DefinitionListing":
         """The commands, agents or rules of files; their reader is loaded where there is a folder."""
-        folders = self.configuration.extensions.definition_folders(kind)
-        if any(map(os.path.isdir, folders)) or self.configuration.extensions.has_bundles:
+        folders = self.extensions.definition_folders(kind)
+        if any(map(os.path.isdir, folders)) or self.extensions.has_bundles:
             return self._definitions.listing(kind)
         return DefinitionListing()
 
-    @property
     @once
-    def _definitions(self) -> "FileDefinitions":
+    def _definitions(self):
         from sam_tui.adapters.skills.definitions import DefinitionSources, FileDefinitions
 
-        configuration, trust = self.configuration, self.configuration.trust
         sources = DefinitionSources(
-            configuration.extensions.own_definitions,
+            self.extensions.own_definitions,
             PROJECT_DEFINITIONS,
             self.workspace.root,
             self.files,
-            lambda: trust.trusted,
-            trust.vouches,
+            lambda: self.trust.trusted,
+            self.trust.vouches,
             self.shield.redact,
             self.bundles,
         )
         return FileDefinitions(sources)
 
-    @property
     @once
     def has_skills(self) -> bool:
         """Whether there are folders for skills at the start."""
-        return self.configuration.extensions.has_skills
+        return self.extensions.has_skills
 
-    @property
     @once
-    def _embedder(self) -> "Embedder | None":
+    def _embedder(self):
         from sam_tui.adapters.llm.embedding import embedder_from
 
         return embedder_from(self.environ, self.shield.redact)
 
-    @property
     @once
-    def files(self) -> "LocalFiles":
+    def files(self):
         """The file system, no link followed."""
         from sam_tui.adapters.files import LocalFiles
 
-        buffers = self.configuration.options.buffers
+        buffers = self.options.buffers
         if buffers is None:
             return LocalFiles()
         from sam_tui.adapters.files.buffered import BufferedFiles
 
         return BufferedFiles(buffers, _commands_run)
 
-    @property
     @once
-    def search(self) -> "RipgrepSearch":
+    def search(self):
         """ripgrep."""
         from sam_tui.adapters.search import RipgrepSearch
 
@@ -238,26 +237,24 @@ class Stores(Lazy, ABC):
 
         return search_filter(self.guard.policy, folder)
 
-    @property
     @once
-    def journal(self) -> "SqliteJournal":
+    def journal(self):
         """Edits that can be undone."""
         from sam_tui.adapters.code import SqliteJournal
 
-        journal = SqliteJournal(self.configuration.options.data_dir, self.files)
-        return self.closed(journal, journal.close)
+        journal = SqliteJournal(self.options.data_dir, self.files)
+        return self.at_close.enter_context(closing(journal))
 
-    @property
     @once
-    def checkpoints(self) -> "GitCheckpoints":
+    def checkpoints(self):
         """The files of the workspace as they were before each change."""
         from sam_tui.adapters.checkpoints import CheckpointLimits, GitCheckpoints
         from sam_tui.adapters.files import LocalFiles
 
         # Of the person's own file: no project says how long the way back is open.
-        limits = self.configuration.layers.user.limits
+        limits = self.layers.user.limits
         checkpoints = GitCheckpoints(
-            self.configuration.options.data_dir,
+            self.options.data_dir,
             self.workspace.root,
             LocalFiles(),  # what is on disk, whatever an editor has of it
             search_path=self.environ.get("PATH", os.defpath),
@@ -267,21 +264,20 @@ class Stores(Lazy, ABC):
                 limits.checkpoint_file_megabytes,
             ),
         )
-        return self.closed(checkpoints, checkpoints.close)
+        return self.at_close.enter_context(closing(checkpoints))
 
-    @property
     @once
-    def insight(self) -> "Insight":
+    def insight(self):
         """What is known about the code of the workspace."""
         from sam_tui.adapters.code import open_insight
 
-        data, root = self.configuration.options.data_dir, self.workspace.root
+        data, root = self.options.data_dir, self.workspace.root
         insight = open_insight(data, root, self.files, self.search, embedder=self._embedder)
-        return self.closed(insight, insight.index.close)
+        self.at_close.callback(insight.index.close)
+        return insight
 
-    @property
     @once
-    def documents(self) -> "LocalDocuments":
+    def documents(self):
         """Documents of many formats, in and out."""
         from sam_tui.adapters.documents import LocalDocuments
 
@@ -291,24 +287,22 @@ class Stores(Lazy, ABC):
         """Write a file of a task below ``saved_tasks`` in the data folder. Raises ``OSError``."""
         from sam_tui.adapters.workflows import save_file
 
-        save_file(f"{self.configuration.options.data_dir}/saved_tasks/{path}", text)
+        save_file(f"{self.options.data_dir}/saved_tasks/{path}", text)
 
-    @property
     @once
-    def fleets(self) -> "Fleets":
+    def fleets(self):
         """The fleets of the data folder."""
         from sam_tui.adapters.fleet.records import Fleets
 
-        return Fleets(self.configuration.options.data_dir)
+        return Fleets(self.options.data_dir)
 
-    @property
     @once
     def workflows(self) -> LazyWorkflows:
         """Runs of workflows: their store is not looked at before the first is used."""
         workflows = LazyWorkflows(
             self.configuration.workflows, self.clock, self.bus, self.callable_tools
         )
-        return self.closed(workflows, workflows.close)
+        return self.at_close.enter_context(closing(workflows))
 
 
 def _commands_run() -> bool:

@@ -5,14 +5,15 @@ import gc
 import os
 import sys
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.policy import FileLedger
 from sam_tui.adapters.terminal.holders.client import Holders
-from sam_tui.assembly.lazy import Lazy
+from sam_tui.assembly import Options
+from sam_tui.assembly.agent import Agent
+from sam_tui.assembly.configuration import Configuration
 from sam_tui.cli.preload import prepare
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.bus import Subscription
@@ -65,10 +66,11 @@ async def test_where_no_turn_is_at_work_a_task_stays_at_the_host_of_the_model_as
 
 
 @pytest.mark.requirement("framework:assembled")
-def test_parts_are_released_at_the_end_the_newest_first() -> None:
-    parts, released = Lazy(), list[str]()
+def test_parts_are_released_at_the_end_the_newest_first(tmp_path: Path) -> None:
+    options = Options(str(tmp_path), str(tmp_path / "data"))
+    parts, released = Agent(Configuration.of(options, {})), list[str]()
     for name in ("first", "second"):
-        assert parts.closed(name, partial(released.append, name)) == name
+        parts.at_close.callback(released.append, name)
     assert released == []
     parts.close()
     assert released == ["second", "first"]

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sam_tui.adapters.llm.catalog import ProviderCatalog
 from sam_tui.adapters.workflows import DefinitionFiles, SqliteWorkflows, open_workflows
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.ports.workflows import EventQuery, EventRow
+from sam_tui.core.workflow.drivers.models import ModelSource
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, Ticket
@@ -17,6 +19,8 @@ from tests.fakes import engine_kit
 from tests.fakes.engine_kit import Kit
 
 DONE = {"summary": "done"}
+NO_OTHERS = ModelSource({}, ProviderCatalog({}))
+"""No model is named for a purpose."""
 
 
 class HandClock(SystemClock):

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from sam_tui.core.errors import UsageError
-from sam_tui.core.workflow.memory_bank import MemoryBank
-from sam_tui.core.workflow.planned import PlannedTasks
+from sam_tui.core.workflow.planned import MemoryBank, PlannedTasks
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.folders import settings_folder
 from tests.workflow.bench import Bench

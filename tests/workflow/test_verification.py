@@ -2,8 +2,8 @@
 
 import pytest
 
-from sam_tui.core.ports.workflows import TaskStatus
-from sam_tui.core.workflow.execution.guards import Measured, Verdict, is_critical, verify
+from sam_tui.core.ports.workflows import TaskRow, TaskStatus
+from sam_tui.core.workflow.execution.guards import Verdict, is_critical, verify
 from tests.workflow.bench import Bench, opened
 
 LOOP = """
@@ -30,11 +30,16 @@ LOOP = """
 """
 
 
-def listed(completed: int, *, of: int, high: int = 0, pending_high: int = 0) -> list[Measured]:
+def item(status: TaskStatus, critical: bool) -> TaskRow:
+    """An item of a list."""
+    return TaskRow("execution", "step", 1, 0, "1", "title", critical, status, "{}")
+
+
+def listed(completed: int, *, of: int, high: int = 0, pending_high: int = 0) -> list[TaskRow]:
     """A list of tasks; ``high`` of the completed ones are critical."""
-    tasks = [Measured("completed", i < high) for i in range(completed)]
+    tasks = [item("completed", i < high) for i in range(completed)]
     rest: TaskStatus = "pending"
-    return tasks + [Measured(rest, i < pending_high) for i in range(of - completed)]
+    return tasks + [item(rest, i < pending_high) for i in range(of - completed)]
 
 
 @pytest.mark.requirement("workflow:verification")
@@ -45,14 +50,14 @@ def listed(completed: int, *, of: int, high: int = 0, pending_high: int = 0) -> 
         (listed(2, of=2, high=1), True, 100, ""),
         (listed(19, of=20), True, 95, ""),
         (listed(18, of=20), False, 90, "threshold"),
-        ([*listed(19, of=19), Measured("running", False)], False, 95, "in_progress"),
+        ([*listed(19, of=19), item("running", False)], False, 95, "in_progress"),
         (listed(19, of=20, high=1), False, 95, "consistency"),
         (listed(1, of=2, pending_high=1), False, 50, "critical"),
         (listed(1, of=3, pending_high=1), False, 33, "critical"),
-        ([Measured("completed", False), Measured("running", False)], False, 50, "threshold"),
+        ([item("completed", False), item("running", False)], False, 50, "threshold"),
     ],
 )
-def test_rules_apply_in_order(tasks: list[Measured], valid: bool, percent: int, rule: str) -> None:
+def test_rules_apply_in_order(tasks: list[TaskRow], valid: bool, percent: int, rule: str) -> None:
     verdict = verify(tasks, claimed=True)
     assert (verdict.valid, verdict.percent, verdict.rule) == (valid, percent, rule)
 

@@ -22,7 +22,7 @@ from sam_tui.adapters.workflows.front_matter import (
 )
 from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
-from sam_tui.core.ports.workflows import DefinitionFile, Origin
+from sam_tui.core.ports.prompts import DefinitionFile, Origin
 from sam_tui.core.workflow.definitions.model import NAME
 
 PROJECT = ".sam"
@@ -74,8 +74,8 @@ class DefinitionFiles:
         """One file as a workflow of the project."""
         return _read("project", "workflow", os.path.abspath(os.path.expanduser(path)))
 
-    def create(self, name: str, text: str) -> str:
-        """Write a new workflow into the project. Raises ``UsageError``."""
+    def create(self, name: str) -> str:
+        """Write a workflow to start from into the project. Raises ``UsageError``."""
         if not NAME.fullmatch(name):
             raise UsageError(
                 f"{name!r} cannot name a workflow.", hint="Use letters, digits, ., - and _."
@@ -87,7 +87,7 @@ class DefinitionFiles:
             if not self._inside(str(folder)):
                 raise UsageError(f"{folder} leads outside the workspace.")
             with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+                file.write(_SKELETON.format(name=name))
         except FileExistsError:
             raise UsageError(f"{path} exists already.", hint="Choose another name.") from None
         except OSError as error:
@@ -167,3 +167,40 @@ def _definitions(folder: str) -> Iterator[str]:
         for name in sorted(names):
             if name[0] not in "_." and name.endswith(".md"):
                 yield os.path.join(where, name)
+
+
+_SKELETON = """\
+---
+name: {name}
+description: What this workflow is for, in one sentence.
+tags: []
+params:
+  objective: {{description: what should be achieved, required: true}}
+steps:
+  - id: plan
+    persona: planner
+    tools: [read, plan]
+    prompt: |
+      Work out how to achieve this, and change nothing yet: @{{params.objective}}
+    output:
+      type: object
+      required: [summary, approach]
+      properties:
+        summary: {{type: string, minLength: 1}}
+        approach: {{type: string, minLength: 1}}
+  - id: do
+    persona: coder
+    needs: [plan]
+    prompt: |
+      Do it, as planned: @{{outputs.plan.approach}}
+  - id: agree
+    kind: human
+    needs: [do]
+    prompt: "It says: @{{outputs.do.summary}} Is that what you wanted?"
+    guards:
+      - {{value: "@{{output.approved}}", is: equals, to: true, message: the person does not agree}}
+    on_fail: rollback:do
+---
+
+What every step should know goes here.
+"""

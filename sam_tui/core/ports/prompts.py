@@ -1,13 +1,16 @@
-"""Texts that people write as files: prompts, reminders, skills and instructions, and who hands them out."""
+"""Texts that people write as files, and who hands them out: prompts, reminders, skills, instructions, and
+definitions of commands, agents, rules, workflows and personas."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId
 
 PromptKind = Literal["system", "personality", "mini"]
 PromptSource = Literal["built-in", "user", "workspace"]
+Origin = Literal["package", "user", "project"]
+"""Where a definition of a workflow or a persona comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,4 +202,51 @@ class Instructions(Protocol):
         ``touched`` gives the paths that were worked on, for the last of them; ``delivered`` are names of
         files that the model read as instructions before, which go on to hold.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionFile:
+    """A workflow or a persona as read. ``lines`` maps the place of a value to its line, from 1.
+
+    A place is the keys and indexes that lead to it: ``("steps", 0, "needs")``. ``fault`` says why
+    the file could not be read, with ``fault_line``. One that is not ``trusted`` was not parsed.
+    """
+
+    origin: Origin
+    kind: Literal["workflow", "persona"]
+    path: str
+    stem: str
+    sha256: str
+    fields: Mapping[str, object] = field(default_factory=dict[str, object])
+    body: str = ""
+    lines: Mapping[tuple[str | int, ...], int] = field(
+        default_factory=dict[tuple[str | int, ...], int]
+    )
+    fault: str = ""
+    fault_line: int = 1
+    trusted: bool = True
+
+    def line(self, path: Sequence[str | int]) -> int:
+        """The line of a place, or of the nearest thing around it."""
+        for end in range(len(path), -1, -1):
+            line = self.lines.get(tuple(path[:end]))
+            if line is not None:
+                return line
+        return 1
+
+
+class DefinitionSource(Protocol):
+    """Where the files of workflows and personas are found."""
+
+    def files(self) -> Sequence[DefinitionFile]:
+        """Every workflow and persona file: package, then user, then project, each by path."""
+        ...
+
+    def read(self, path: str) -> DefinitionFile:
+        """The workflow of the project in one file; ``fault`` says what is wrong with it."""
+        ...
+
+    def create(self, name: str) -> str:
+        """Make a workflow file of the project to start from; raises ``UsageError`` when it exists."""
         ...

@@ -1,13 +1,17 @@
-"""Workflows on disk: rows, the unit of work that changes them, and where definitions are read from.
+"""Workflows on disk: rows, and the unit of work that changes them.
 
 A row is the whole of what is stored about a thing; ``save_*`` inserts or replaces it by its key.
-Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text.
+Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text; most
+have a property without that ending, which reads it.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from sam_tui.core.ports.prompts import Origin
 
 ExecutionState = Literal[
     "idle", "running", "paused", "completed", "failed", "abandoned", "diverged"
@@ -15,9 +19,17 @@ ExecutionState = Literal[
 StepStatus = Literal["pending", "running", "completed", "failed", "skipped"]
 AttemptStatus = Literal["open", "completed", "failed", "timed_out", "cancelled"]
 TaskStatus = Literal["pending", "running", "completed", "failed"]
-Origin = Literal["package", "user", "project"]
 Severity = Literal["info", "low", "medium", "high", "critical"]
 Review = Literal["suggested", "accepted", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepQuestion:
+    """The question of a paused execution: answer with ``decide`` and one of ``choices``."""
+
+    step: str
+    prompt: str
+    choices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,19 @@ class ExecutionRow:
     started_at: float | None
     updated_at: float
     completed_at: float | None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What it was started with."""
+        return json.loads(self.params_json)
+
+    @property
+    def question(self) -> StepQuestion | None:
+        """What it asks a person; None for nothing."""
+        if not self.question_json:
+            return None
+        fields = json.loads(self.question_json)
+        return StepQuestion(fields["step"], fields["prompt"], tuple(fields["choices"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +90,11 @@ class StepRow:
     started_at: float | None = None
     completed_at: float | None = None
 
+    @property
+    def output(self) -> dict[str, Any] | None:
+        """What the last success came to."""
+        return json.loads(self.output_json) if self.output_json else None
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
@@ -84,6 +114,11 @@ class AttemptRow:
     deadline: float | None
     ended_at: float | None
 
+    @property
+    def output(self) -> dict[str, Any] | None:
+        """What was handed in."""
+        return json.loads(self.output_json) if self.output_json else None
+
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
@@ -98,6 +133,11 @@ class TaskRow:
     critical: bool
     status: TaskStatus
     payload_json: str
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The item as the list has it."""
+        return json.loads(self.payload_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +197,11 @@ class ArtifactRow:
     metadata_json: str
     created_at: float
 
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What was handed in about it."""
+        return json.loads(self.metadata_json)
+
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
@@ -178,6 +223,11 @@ class FindingRow:
     created_at: float
     updated_at: float
 
+    @property
+    def tags(self) -> list[str]:
+        """Words to find it by."""
+        return json.loads(self.tags_json)
+
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
@@ -190,6 +240,11 @@ class EventRow:
     attempt: str
     data_json: str
     at: float
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The facts of this type of event."""
+        return json.loads(self.data_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,50 +396,3 @@ class WorkflowStore(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionFile:
-    """A definition file as read. ``lines`` maps the place of a value to its line, from 1.
-
-    A place is the keys and indexes that lead to it: ``("steps", 0, "needs")``. ``fault`` says why
-    the file could not be read, with ``fault_line``. One that is not ``trusted`` was not parsed.
-    """
-
-    origin: Origin
-    kind: Literal["workflow", "persona"]
-    path: str
-    stem: str
-    sha256: str
-    fields: Mapping[str, object] = field(default_factory=dict[str, object])
-    body: str = ""
-    lines: Mapping[tuple[str | int, ...], int] = field(
-        default_factory=dict[tuple[str | int, ...], int]
-    )
-    fault: str = ""
-    fault_line: int = 1
-    trusted: bool = True
-
-    def line(self, path: Sequence[str | int]) -> int:
-        """The line of a place, or of the nearest thing around it."""
-        for end in range(len(path), -1, -1):
-            line = self.lines.get(tuple(path[:end]))
-            if line is not None:
-                return line
-        return 1
-
-
-class DefinitionSource(Protocol):
-    """Where definition files are found."""
-
-    def files(self) -> Sequence[DefinitionFile]:
-        """Every workflow and persona file: package, then user, then project, each by path."""
-        ...
-
-    def read(self, path: str) -> DefinitionFile:
-        """The workflow of the project in one file; ``fault`` says what is wrong with it."""
-        ...
-
-    def create(self, name: str, text: str) -> str:
-        """Make a new workflow file of the project; raises ``UsageError`` when it exists."""
-        ...

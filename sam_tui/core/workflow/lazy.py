@@ -16,7 +16,8 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.tooling.executor import Gate
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
+    from sam_tui.core.ports.prompts import DefinitionSource
+    from sam_tui.core.ports.workflows import EventRow, WorkflowStore
     from sam_tui.core.workflow.drivers.run import EvidenceRecorder
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import Phase

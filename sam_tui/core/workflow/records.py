@@ -1,9 +1,9 @@
 """Executions as people and clients read them: rows turned into views, totals from the definition."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import chain
 
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
@@ -21,7 +21,6 @@ from sam_tui.core.workflow.definitions.references import fill
 from sam_tui.core.workflow.execution.case import living, needs_of, pinned_definition, spec_of
 from sam_tui.core.workflow.execution.context import ended_attempts, working_context
 from sam_tui.core.workflow.execution.output import SUMMARY
-from sam_tui.core.workflow.execution.tickets import task_view
 from sam_tui.core.workflow.gate import spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import (
@@ -29,9 +28,7 @@ from sam_tui.core.workflow.views import (
     AttemptView,
     ExecutionView,
     Phase,
-    StepQuestion,
     StepView,
-    TaskView,
     TextChunk,
     Totals,
 )
@@ -73,7 +70,7 @@ class WorkflowRecords:
     def steps(self, execution: str) -> tuple[StepView, ...]:
         """The steps that count, in order."""
         execution_row, definition = self._pinned(execution)
-        params = json.loads(execution_row.params_json)
+        params = execution_row.params
         rows = living(self.reader.steps(execution))
         return tuple(self._step(definition, row, params) for row in rows)
 
@@ -107,7 +104,7 @@ class WorkflowRecords:
     def _noted(self, execution: str, type_: str, key: str) -> str:
         query = EventQuery(execution, type=type_, limit=1, newest=True)
         events = self.reader.events(query)
-        return str(json.loads(events[0].data_json).get(key, "")) if events else ""
+        return str(events[0].data.get(key, "")) if events else ""
 
     def ended(self, execution: str) -> int:
         """How many attempts at steps of plans have ended: by it a refined context is seen to be old."""
@@ -116,10 +113,7 @@ class WorkflowRecords:
     def summary(self, execution: str, digest: str) -> str:
         """The summary of a result by the SHA-256 of its text; empty where there is none."""
         for row in self.reader.artifacts(execution):
-            if (
-                row.name == SUMMARY
-                and json.loads(row.metadata_json).get("originalContentHash") == digest
-            ):
+            if row.name == SUMMARY and row.metadata.get("originalContentHash") == digest:
                 return self.read_artifact(row.id, 0, MOST_READ).text
         return ""
 
@@ -130,23 +124,11 @@ class WorkflowRecords:
     def history(self, execution: str) -> tuple[AttemptView, ...]:
         """Every attempt, in order."""
         row, definition = self._pinned(execution)
-        params = json.loads(row.params_json)
+        params = row.params
         specs = {r.id: spec_of(definition, r) for r in self.reader.steps(execution)}
         return tuple(
-            AttemptView(
-                a.step,
-                a.number,
-                a.status,
-                _persona(specs[a.step], params),
-                a.task,
-                a.driver,
-                a.conversation,
-                a.started_at,
-                a.ended_at,
-                json.loads(a.output_json) if a.output_json else None,
-                a.error,
-            )
-            for a in self.reader.attempts(execution)
+            AttemptView(**asdict(attempt), persona=_persona(specs[attempt.step], params))
+            for attempt in self.reader.attempts(execution)
         )
 
     def artifacts(self, execution: str, step: str = "") -> Sequence[ArtifactRow]:
@@ -243,7 +225,7 @@ class WorkflowRecords:
         calls, usage = 0, Usage()
         query = EventQuery(execution, type="model_used", limit=100_000)
         for event in self.reader.events(query):
-            data = json.loads(event.data_json)
+            data = event.data
             calls += data["calls"]
             usage = usage.plus(
                 Usage(data["input_tokens"], output_tokens=data["output_tokens"], cost=data["cost"])
@@ -275,68 +257,40 @@ class WorkflowRecords:
     def _view(self, row: ExecutionRow) -> ExecutionView:
         steps = living(self.reader.steps(row.id))
         policy = pinned_definition(self.reader, row.version).policy
-        question = json.loads(row.question_json) if row.question_json else None
         return ExecutionView(
-            row.id,
-            row.workflow,
-            row.version,
-            row.state,
-            row.reason,
-            row.conversation,
-            json.loads(row.params_json),
-            tuple(step.id for step in steps if step.status == "running"),
-            totals(steps),
-            max(0, policy.rollbacks - row.rollbacks),
-            max(0, policy.replans - row.replans),
-            self.effectiveness(row.id),
-            StepQuestion(question["step"], question["prompt"], tuple(question["choices"]))
-            if question
-            else None,
-            row.created_at,
-            row.started_at,
-            row.updated_at,
-            row.completed_at,
+            **asdict(row),
+            current=tuple(step.id for step in steps if step.status == "running"),
+            totals=_totals(steps),
+            rollbacks_left=max(0, policy.rollbacks - row.rollbacks),
+            replans_left=max(0, policy.replans - row.replans),
+            effectiveness=self.effectiveness(row.id),
         )
 
     def _step(
         self, definition: WorkflowDefinition, row: StepRow, params: Mapping[str, object]
     ) -> StepView:
         spec = spec_of(definition, row)
-        tasks: tuple[TaskView, ...] = ()
-        if spec.each and row.cursor >= 0:
-            rows = self.reader.tasks(row.execution, row.id, row.revision)
-            tasks = tuple(task_view(task) for task in rows)
+        listed = spec.each and row.cursor >= 0
         return StepView(
-            row.id,
-            spec.kind,
-            row.status,
-            _persona(spec, params),
-            spec.description,
-            needs_of(definition, row),
-            row.parent,
-            row.attempts,
-            row.started_at,
-            row.completed_at,
-            json.loads(row.output_json) if row.output_json else None,
-            row.error,
-            spec.allowed,
-            tasks,
+            **asdict(row),
+            kind=spec.kind,
+            persona=_persona(spec, params),
+            description=spec.description,
+            needs=needs_of(definition, row),
+            tools=spec.allowed,
+            tasks=tuple(self.reader.tasks(row.execution, row.id, row.revision)) if listed else (),
         )
 
     def _phase(self, row: ExecutionRow, attempts: Sequence[AttemptRow]) -> Phase:
         """The open step, or all of them when several are open in one conversation."""
         definition = pinned_definition(self.reader, row.version)
         rows = [self.reader.step(row.id, attempt.step) for attempt in attempts]
-        specs = [spec_of(definition, step) for step in rows if step is not None]
+        lists = [spec_of(definition, step).allowed for step in rows if step is not None]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
-        lists = [spec.allowed for spec in specs]
-        tools = None if any(entries is None for entries in lists) else _joined(lists)
+        entries = chain.from_iterable(filter(None, lists))
+        tools = None if None in lists else tuple(dict.fromkeys(entries))
         alone = any(attempt.driver == RUNNER for attempt in attempts)
         return Phase(row.id, row.workflow, names, tools, row.state, alone)
-
-
-def _joined(lists: Sequence[tuple[str, ...] | None]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(entry for entries in lists for entry in entries or ()))
 
 
 def _line(text: str) -> str:
@@ -345,17 +299,10 @@ def _line(text: str) -> str:
     return (line if len(line) <= 300 else line[:299] + "…").translate(_BRACKETS)
 
 
-def totals(steps: Sequence[StepRow]) -> Totals:
-    """Steps by status."""
-    count = Counter(step.status for step in steps)
-    return Totals(
-        len(steps),
-        count["completed"],
-        count["failed"],
-        count["running"],
-        count["pending"],
-        count["skipped"],
-    )
+def _totals(steps: Sequence[StepRow]) -> Totals:
+    count = Counter[str](step.status for step in steps)
+    statuses = ("completed", "failed", "running", "pending", "skipped")
+    return Totals(len(steps), *(count[status] for status in statuses))
 
 
 def _persona(spec: Step, params: Mapping[str, object]) -> str:

@@ -64,16 +64,6 @@ def execution_held(execution_id: str) -> WorkflowRefused:
     )
 
 
-def execution_closed(execution_id: str, state: str, hint: str = "") -> WorkflowRefused:
-    """The refusal to go on with an execution that has ended."""
-    return WorkflowRefused(
-        "execution_closed",
-        f"Execution {execution_id} is {state}.",
-        hint=hint,
-        details={"execution_id": execution_id, "state": state},
-    )
-
-
 def execution_unknown(execution_id: str) -> WorkflowRefused:
     """The refusal of what is done to an execution that does not exist."""
     return WorkflowRefused(

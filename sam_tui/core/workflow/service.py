@@ -13,7 +13,8 @@ with a ``code`` and ``details``; nothing has changed then, but for the event tha
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from sam_tui.core.clock import Clock
-from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
+from sam_tui.core.ports.prompts import DefinitionSource
+from sam_tui.core.ports.workflows import EventRow, WorkflowStore
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.stages import Capability, capabilities_json, capabilities_of
@@ -21,20 +22,16 @@ from sam_tui.core.workflow.execution.completion import RecordedCall, finish, kee
 from sam_tui.core.workflow.execution.output import read_output
 from sam_tui.core.workflow.execution.progress import advanced, begin, overdue, settled, time_out
 from sam_tui.core.workflow.execution.recovery import fail_step
-from sam_tui.core.workflow.execution.start import Order, create
 from sam_tui.core.workflow.execution.tickets import (
     describe,
     issue,
-    read_token,
-    redeem,
     refused_token,
     token_hash,
 )
-from sam_tui.core.workflow.execution.verbs import STEERING, plan_again, replan
+from sam_tui.core.workflow.execution.verbs import STEERING, Order, create, plan_again, replan
 from sam_tui.core.workflow.gate import conversation_gate
-from sam_tui.core.workflow.notes import WorkflowNotes
 from sam_tui.core.workflow.records import WorkflowRecords
-from sam_tui.core.workflow.store import StepClaims, StoreUpkeep, Transactions
+from sam_tui.core.workflow.store import StepClaims, StoreUpkeep, Transactions, WorkflowNotes
 from sam_tui.core.workflow.views import Advanced, Failure, Ticket, VerbName
 
 
@@ -107,12 +104,7 @@ class Workflows:
         that is over its deadline is timed out instead: its ``on_fail`` decides, see ``outcome``.
         The output of a human step must come from a person: who serves a model asks one first.
         """
-        parts = read_token(token)
-        with (
-            self._transactions.refusals(parts.execution_id, parts.step_name),
-            self._transactions.begin() as transaction,
-        ):
-            case, attempt = redeem(transaction, token, execution_id)
+        with self._transactions.redeemed(token, execution_id) as (case, attempt):
             if overdue(case, attempt):
                 return time_out(case, attempt)
             read = read_output(case.spec(attempt.step), output)
@@ -127,12 +119,8 @@ class Workflows:
 
         Who serves a model looks before it asks the person of a human step, or runs a tool step.
         """
-        parts = read_token(token)
-        with (
-            self._transactions.refusals(parts.execution_id, parts.step_name),
-            self._transactions.begin() as transaction,
-        ):
-            return describe(*redeem(transaction, token, execution_id))
+        with self._transactions.redeemed(token, execution_id) as (case, attempt):
+            return describe(case, attempt)
 
     def submit(
         self,

@@ -1,24 +1,38 @@
-"""The store beneath the verbs: its transactions, the claims on open steps, and its upkeep."""
+"""The store beneath the verbs: its transactions, claims on open steps, notes on executions, its upkeep."""
 
-from collections.abc import Callable, Generator
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
 
 from sam_tui.core.clock import Clock, boot
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ports.workflows import (
+    ArtifactRow,
     AttemptRow,
     EventRow,
+    FindingRow,
     KnownFile,
     WorkflowReader,
     WorkflowStore,
 )
+from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
-from sam_tui.core.workflow.definitions.model import sha256
-from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction, require_running
+from sam_tui.core.workflow.definitions.model import sha256, validation_faults
+from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction
+from sam_tui.core.workflow.execution.completion import (
+    RecordedCall,
+    finding_row,
+    keep_artifact,
+    keep_evidence,
+)
+from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.execution.progress import settled
 from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call
-from sam_tui.core.workflow.execution.tickets import not_running
+from sam_tui.core.workflow.execution.tickets import iso, not_running, read_token, redeem
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Advanced, SyncReport
 
@@ -63,11 +77,20 @@ class Transactions:
     ) -> Generator[tuple[ExecutionCase, AttemptRow]]:
         """The open attempt at a step of a running execution. Raises ``WorkflowRefused``."""
         with self.case(execution_id) as case:
-            require_running(execution_id, case.row.state)
+            case.require_running()
             attempts = case.attempts(step=step)
             if not attempts:
                 raise not_running(case, step)
             yield case, attempts[0]
+
+    @contextmanager
+    def redeemed(
+        self, token: str, execution_id: str
+    ) -> Generator[tuple[ExecutionCase, AttemptRow]]:
+        """The open attempt that a token is for. What is refused of it or in the block is recorded."""
+        text = read_token(token)
+        with self.refusals(text.execution_id, text.step_name), self.begin() as transaction:
+            yield redeem(transaction, token, execution_id)
 
     @contextmanager
     def refusals(self, execution_id: str, step: str) -> Generator[None]:
@@ -190,3 +213,128 @@ def _difference(before: KnownFile | None, digest: str) -> str:
     if before is None or before.missing_at is not None:
         return "added"
     return "unchanged" if before.sha256 == digest else "updated"
+
+
+class WorkflowNotes:
+    """Adds to executions without moving them."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def add_artifact(
+        self, execution: str, step: str, name: str, text: str, *, type_: str = "file"
+    ) -> ArtifactRow:
+        """Keep a text with an open step. Raises ``WorkflowRefused``."""
+        try:
+            draft = ArtifactDraft.model_validate({"type": type_, "name": name, "content": text})
+        except ValidationError as error:
+            raise _invalid("artifact_invalid", error) from None
+        with self._transactions.case(execution) as case:
+            case.require_running()
+            attempts = case.attempts(step=step)
+            if not attempts:
+                raise WorkflowRefused("step_not_running", f"Step {step} is not open now.")
+            return keep_artifact(case, attempts[0], draft)
+
+    def add_summary(self, execution: str, step: str, summary: str, digest: str = "") -> None:
+        """Store the short form of a result, for steps that read the result.
+
+        ``digest`` is the SHA-256 of what a model summarised: the summary is found by it again.
+        """
+        with self._transactions.case(execution) as case:
+            row = case.steps[step]
+            output = {**(row.output or {}), "processed_result_data": summary}
+            text = json.dumps(output, ensure_ascii=False)
+            case.put(replace(row, output_json=text))
+            attempts = case.unit.attempts(execution, step=step, status="completed")
+            if digest and attempts:
+                metadata: dict[str, object] = {
+                    "originalContentHash": digest,
+                    "summaryGeneratedTimestamp": iso(case.now),
+                }
+                draft = ArtifactDraft(
+                    type="report", name=SUMMARY, content=summary, metadata=metadata
+                )
+                keep_artifact(case, attempts[-1], draft)
+            case.record("result_summarised", step, characters=len(summary), by_model=bool(digest))
+
+    def add_finding(self, draft: FindingDraft) -> FindingRow:
+        """Store a finding, and note it in the execution that it names. Raises ``WorkflowRefused``."""
+        try:
+            draft.require_project()
+        except ValueError as error:
+            raise WorkflowRefused("finding_invalid", f"{error}.") from None
+        with self._transactions.begin() as transaction:
+            row = finding_row(
+                draft, draft.source_execution_id, draft.step, draft.source_agent, transaction.now
+            )
+            if draft.source_execution_id:
+                case = ExecutionCase.load(transaction, draft.source_execution_id)
+                case.record("finding_added", draft.step, finding=row.id, severity=row.severity)
+            transaction.unit.save_finding(row)
+        return row
+
+    def update_finding(self, finding: str, changes: Mapping[str, object]) -> FindingRow:
+        """Change some fields. Raises ``WorkflowRefused`` for unknown ones and unknown findings."""
+        texts = {"title", "content", "severity", "category"}
+        allowed = {*texts, "tags", "status"}
+        if not changes or set(changes) - allowed:
+            raise WorkflowRefused(
+                "finding_invalid", f"Change one or more of: {', '.join(sorted(allowed))}."
+            )
+        fields = dict(changes)
+        status = fields.pop("status", None)
+        if status not in (None, "active", "deprecated"):
+            raise WorkflowRefused("finding_invalid", "status is active or deprecated.")
+        with self._transactions.begin() as transaction:
+            row = _finding(transaction, finding)
+            before = {"tags": row.tags, **{name: getattr(row, name) for name in texts}}
+            try:
+                draft = FindingDraft.model_validate({**before, **fields})
+            except ValidationError as error:
+                raise _invalid("finding_invalid", error) from None
+            row = replace(
+                row,
+                **draft.model_dump(include=texts),
+                tags_json=json.dumps(list(draft.tags), ensure_ascii=False),
+                status=status or row.status,
+                updated_at=transaction.now,
+            )
+            transaction.unit.save_finding(row)
+        return row
+
+    def add_evidence(self, calls: Sequence[RecordedCall]) -> None:
+        """Keep calls as evidence of the attempts that their conversations work on."""
+        attempts = [self._transactions.reader.attempt_of(call.conversation) for call in calls]
+        for execution in dict.fromkeys(a.execution for a in attempts if a is not None):
+            with self._transactions.case(execution) as case:
+                keep_evidence(case, calls)
+
+    def add_note(self, execution: str, type_: str, data: Mapping[str, Any]) -> None:
+        """Append an event of a driver's own: its ``type_`` must be none of the engine's."""
+        with self._transactions.case(execution) as case:
+            case.record(type_, **data)
+
+    def add_usage(self, execution: str, step: str, calls: int, usage: Usage) -> None:
+        """Note what a step used of models, its subagents included; ``calls`` count for the budget."""
+        with self._transactions.case(execution) as case:
+            case.record(
+                "model_used",
+                step,
+                calls=calls,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cost=usage.cost,
+            )
+
+
+def _finding(transaction: Transaction, finding: str) -> FindingRow:
+    row = transaction.unit.finding(finding)
+    if row is None:
+        raise WorkflowRefused("finding_unknown", f"There is no finding {finding!r}.")
+    return row
+
+
+def _invalid(code: str, error: ValidationError) -> WorkflowRefused:
+    faults = validation_faults(error)
+    return WorkflowRefused(code, f"{'; '.join(faults)}.", details={"faults": faults})

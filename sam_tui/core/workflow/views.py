@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
-from sam_tui.core.ports.workflows import ExecutionState, StepStatus, TaskStatus
+from sam_tui.core.ports.workflows import (
+    AttemptRow,
+    ExecutionRow,
+    ExecutionState,
+    StepRow,
+    TaskRow,
+)
 
 RUNNER = "sam-tui run"
 """The driver of a step that has a conversation of its own."""
@@ -52,18 +58,6 @@ Outcome = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class TaskView:
-    """One item of a step that runs once for each. ``position`` counts from 0."""
-
-    position: int
-    id: str
-    title: str
-    critical: bool
-    status: TaskStatus
-    payload: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
 class ModelWish:
     """The model that a step asks for: its name, and further fields of its requests."""
 
@@ -94,7 +88,7 @@ class Ticket:
     tools: tuple[str, ...] | None
     output_schema: Mapping[str, object] | None
     deadline: float | None
-    task: TaskView | None = None
+    task: TaskRow | None = None
     tool: str = ""
     """The operation that a tool step calls, with its ``arguments``."""
     arguments: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -141,41 +135,23 @@ class ModelStep(Protocol):
     def persona(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """One step of an execution. ``attempts`` counts those begun; ``output`` is of the last success."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepView(StepRow):
+    """One step of an execution, with what its definition or plan says of it."""
 
-    id: str
     kind: str
-    status: StepStatus
     persona: str
     description: str
     needs: tuple[str, ...]
-    parent: str
-    attempts: int
-    started_at: float | None
-    completed_at: float | None
-    output: Mapping[str, Any] | None
-    error: str
     tools: tuple[str, ...] | None
-    tasks: tuple[TaskView, ...] = ()
+    tasks: tuple[TaskRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptView:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptView(AttemptRow):
     """One attempt at a step: the history is a list of these."""
 
-    step: str
-    number: int
-    status: str
     persona: str
-    task: int | None
-    driver: str
-    conversation: str
-    started_at: float
-    ended_at: float | None
-    output: Mapping[str, Any] | None
-    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,40 +166,19 @@ class Totals:
     skipped: int
 
 
-@dataclass(frozen=True, slots=True)
-class StepQuestion:
-    """The question of a paused execution: answer with ``decide`` and one of ``choices``."""
-
-    step: str
-    prompt: str
-    choices: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionView:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionView(ExecutionRow):
     """One execution. ``progress`` is ``completed/total`` in steps; ``effectiveness`` is derived.
 
     ``effectiveness`` starts at 0.8, gains 0.1 for each attempt that its evidence bears out and loses
     0.1 for each failed one, within 0.3 and 1.0 (seed 001).
     """
 
-    id: str
-    workflow: str
-    version: str
-    state: ExecutionState
-    reason: str
-    conversation: str
-    params: Mapping[str, object]
     current: tuple[str, ...]
     totals: Totals
     rollbacks_left: int
     replans_left: int
     effectiveness: float
-    question: StepQuestion | None
-    created_at: float
-    started_at: float | None
-    updated_at: float
-    completed_at: float | None
 
     @property
     def progress(self) -> str:

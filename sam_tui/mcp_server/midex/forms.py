@@ -1,7 +1,7 @@
 """What seed 003's resources and tools say, as plain JSON: names and shapes are the seed's."""
 
-import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from sam_tui.core.ports.workflows import ArtifactRow, EventRow, FindingRow
 from sam_tui.core.workflow.execution.tickets import iso
@@ -107,7 +107,6 @@ def current_step_form(view: ExecutionView, tickets: Sequence[Ticket]) -> dict[st
 
 def status_form(view: ExecutionView) -> dict[str, object]:
     """``workflow_status``: totals are of the definition and of what plans added to it."""
-    totals = view.totals
     return {
         "execution_id": view.id,
         "workflow_name": view.workflow,
@@ -120,15 +119,8 @@ def status_form(view: ExecutionView) -> dict[str, object]:
         "updated_at": moment(view.updated_at),
         "completed_at": moment(view.completed_at),
         "duration_ms": duration(view.started_at, view.completed_at),
-        "steps": {
-            "total": totals.total,
-            "completed": totals.completed,
-            "failed": totals.failed,
-            "running": totals.running,
-            "pending": totals.pending,
-            "skipped": totals.skipped,
-        },
-        "params": dict(view.params),
+        "steps": asdict(view.totals),
+        "params": view.params,
         "effectiveness": view.effectiveness,
     } | _question_form(view)
 
@@ -142,7 +134,7 @@ def attempt_form(attempt: AttemptView) -> dict[str, object]:
         "started_at": moment(attempt.started_at),
         "completed_at": moment(attempt.ended_at),
         "duration_ms": duration(attempt.started_at, attempt.ended_at),
-        "output": None if attempt.output is None else dict(attempt.output),
+        "output": attempt.output,
         "attempt": attempt.number,
         "item": attempt.task,
         "driver": attempt.driver,
@@ -161,7 +153,7 @@ def artifact_form(row: ArtifactRow, uri: str) -> dict[str, object]:
         "content_type": row.content_type,
         "size_bytes": row.size,
         "sha256": row.sha256,
-        "metadata": json.loads(row.metadata_json),
+        "metadata": row.metadata,
         "created_at": moment(row.created_at),
         "uri": uri,
     }
@@ -179,7 +171,7 @@ def finding_form(row: FindingRow) -> dict[str, object]:
         "review": row.review,
         "title": row.title,
         "content": row.content,
-        "tags": json.loads(row.tags_json),
+        "tags": row.tags,
         "source_execution_id": row.execution or None,
         "source_agent": row.source or None,
         "created_at": moment(row.created_at),
@@ -194,7 +186,7 @@ def event_form(row: EventRow) -> dict[str, object]:
         "event_type": row.type,
         "execution_id": row.execution,
         "step_name": row.step or None,
-        "metadata": json.loads(row.data_json),
+        "metadata": row.data,
         "created_at": moment(row.at),
     }
 

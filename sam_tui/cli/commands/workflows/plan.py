@@ -260,7 +260,7 @@ def _used(calls: int, usage: "Usage") -> list[str]:
 def _write_bank(at: WorkflowConsole, task: str, output: str) -> str:
     """Write the files of the memory bank, each whole; their folder. Raises ``StorageError``."""
     from sam_tui.adapters.workflows import save_file
-    from sam_tui.core.workflow.memory_bank import MemoryBank
+    from sam_tui.core.workflow.planned import MemoryBank
 
     bank = MemoryBank(at.workflows, task)
     folder = Path(output, bank.folder)

@@ -172,8 +172,7 @@ def status_command(**values: Any) -> int:
         if values["events"]:
             events = at.workflows.records.reader.events(EventQuery(name, limit=10_000))
             status["events"] = [
-                {"seq": e.seq, "type": e.type, "step": e.step, "data": json.loads(e.data_json)}
-                for e in events
+                {"seq": e.seq, "type": e.type, "step": e.step, "data": e.data} for e in events
             ]
             lines += [event_line(event) for event in events]
         at.show(status, lines)

@@ -11,14 +11,20 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
+from sam_tui.core.ports.prompts import DefinitionFile, DefinitionSource
 from sam_tui.core.workflow.definitions.graph import definition_faults
-from sam_tui.core.workflow.definitions.model import LONGEST_TASK, NAME, Step, WorkflowDefinition
+from sam_tui.core.workflow.definitions.model import (
+    LONGEST_TASK,
+    NAME,
+    PHASE_FIELDS,
+    Step,
+    WorkflowDefinition,
+)
 from sam_tui.core.workflow.definitions.stages import WorkerRole
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
 
-_PHASE_KEYS = {"id": "phase", "persona": "agent", "needs": "dependsOn", "parallel": "allowParallel"}
+_PHASE_KEYS = {ours: midex for midex, ours in PHASE_FIELDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,7 @@ class WorkflowCatalog:
 
     def create(self, name: str) -> str:
         """Write a definition to start from; its path. Raises ``UsageError``."""
-        return self._source.create(name, SKELETON.format(name=name))
+        return self._source.create(name)
 
     def _refresh(self) -> None:
         files = self._source.files()
@@ -309,40 +315,3 @@ def _view(name: str, definition: WorkflowDefinition, file: DefinitionFile) -> De
         name, definition.description, definition.tags, definition.complexity, file.origin,
         file.path, definition.fingerprint, definition.content, phases, params,
     )  # fmt: skip
-
-
-SKELETON = """\
----
-name: {name}
-description: What this workflow is for, in one sentence.
-tags: []
-params:
-  objective: {{description: what should be achieved, required: true}}
-steps:
-  - id: plan
-    persona: planner
-    tools: [read, plan]
-    prompt: |
-      Work out how to achieve this, and change nothing yet: @{{params.objective}}
-    output:
-      type: object
-      required: [summary, approach]
-      properties:
-        summary: {{type: string, minLength: 1}}
-        approach: {{type: string, minLength: 1}}
-  - id: do
-    persona: coder
-    needs: [plan]
-    prompt: |
-      Do it, as planned: @{{outputs.plan.approach}}
-  - id: agree
-    kind: human
-    needs: [do]
-    prompt: "It says: @{{outputs.do.summary}} Is that what you wanted?"
-    guards:
-      - {{value: "@{{output.approved}}", is: equals, to: true, message: the person does not agree}}
-    on_fail: rollback:do
----
-
-What every step should know goes here.
-"""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 from sam_tui.core.workflow.definitions.model import (
     OnFail,
@@ -33,12 +34,10 @@ def dependents(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
 
 def cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
     """One circle of steps that wait for each other, first step repeated at its end; else nothing."""
-    done: set[str] = set()
-    for start in needs:
-        path: list[str] = []
-        circle = _walk(start, needs, path, done)
-        if circle:
-            return circle
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return error.args[1][::-1]
     return []
 
 
@@ -50,30 +49,6 @@ def unreachable(needs: Mapping[str, Sequence[str]]) -> list[str]:
         if not more:
             return [s for s in needs if s not in open_]
         open_ |= more
-
-
-def _walk(
-    step: str, needs: Mapping[str, Sequence[str]], path: list[str], done: set[str]
-) -> list[str]:
-    """Depth first, without recursion, so that a long chain is no danger."""
-    stack: list[tuple[str, int]] = [(step, 0)]
-    while stack:
-        current, index = stack.pop()
-        if index == 0:
-            if current in done:
-                continue
-            path.append(current)
-        following = [n for n in needs.get(current, ()) if n in needs]
-        if index == len(following):
-            path.remove(current)
-            done.add(current)
-            continue
-        stack.append((current, index + 1))
-        other = following[index]
-        if other in path:
-            return [*path[path.index(other) :], other]
-        stack.append((other, 0))
-    return []
 
 
 Place = tuple[str | int, ...]

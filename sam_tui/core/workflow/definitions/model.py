@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 StepKind = Literal["agent", "tool", "llm", "human", "plan"]
 Comparison = Literal["present", "equals", "not_equals", "at_least", "at_most", "contains", "one_of"]
@@ -332,17 +339,26 @@ class WorkflowDefinition(_Part):
         return sha256(self.canonical)
 
 
+def validation_faults(error: ValidationError, *path: str) -> list[str]:
+    """The faults that pydantic reports, with their places below ``path``."""
+    return [
+        f"{'.'.join(map(str, (*path, *fault['loc'])))}: {fault['msg']}"
+        for fault in error.errors(include_url=False, include_input=False)
+    ]
+
+
 def sha256(text: str) -> str:
     """The hexadecimal SHA-256 of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_PHASE_FIELDS = {
+PHASE_FIELDS = {
     "phase": "id",
     "agent": "persona",
     "dependsOn": "needs",
     "allowParallel": "parallel",
 }
+"""Fields of midex's form by their names in ours."""
 
 
 def _from_phase(phase: object) -> object:
@@ -350,7 +366,7 @@ def _from_phase(phase: object) -> object:
     if not isinstance(phase, Mapping):
         return phase
     fields = cast("Mapping[str, Any]", phase)
-    step = {_PHASE_FIELDS.get(key, key): value for key, value in fields.items()}
+    step = {PHASE_FIELDS.get(key, key): value for key, value in fields.items()}
     step.setdefault("parallel", False)
     if step.get("needs") is None:
         step["needs"] = ()

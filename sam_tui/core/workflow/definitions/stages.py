@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.workflow.definitions.graph import ancestors
-from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
+from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask, validation_faults
 
 LLM_STEP = "LLMStepExecutor"
 """The action that is a step of the model itself: kind ``llm``."""
@@ -235,9 +235,7 @@ class StageReader:
         try:
             self.steps.append((position, Step.model_validate(values)))
         except ValidationError as error:
-            for fault in error.errors(include_url=False, include_input=False):
-                name = "".join(f".{part}" for part in fault["loc"])
-                self.faults.append(f"{position}{name}: {fault['msg']}")
+            self.faults += validation_faults(error, position)
 
 
 def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
@@ -248,8 +246,7 @@ def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
         try:
             Sampling.model_validate(dict(payload))
         except ValidationError as error:
-            for fault in error.errors(include_url=False, include_input=False):
-                yield f".sub_task_input.{fault['loc'][0]}: {fault['msg']}"
+            yield from validation_faults(error, ".sub_task_input")
 
 
 def prompt_of(payload: Fields, before: Sequence[str]) -> str:

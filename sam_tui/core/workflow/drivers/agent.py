@@ -41,9 +41,7 @@ class AgentDriver:
         )
         left = self._run.workflows.records.calls_left(ticket.execution_id)
         if left == 0:
-            self._run.workflows.steer(
-                "pause", ticket.execution_id, "the budget of model calls is used up"
-            )
+            self._run.pause(ticket, "the budget of model calls is used up")
             return
         history, prompt = self._history(ticket)
         try:
@@ -86,10 +84,8 @@ class AgentDriver:
         if turn.reason == "limit":
             self._run.fail(ticket, turn.error)
         else:
-            # The provider failed, not the step: it can be resumed as it is.
-            self._run.workflows.steer(
-                "pause", ticket.execution_id, f"the model failed: {turn.error}"
-            )
+            # The provider failed, not the step.
+            self._run.pause(ticket, f"the model failed: {turn.error}")
         return None
 
     async def _remembered(self, prompt: str, ticket: Ticket) -> str:
@@ -108,23 +104,16 @@ class AgentDriver:
 
     def _history(self, ticket: Ticket) -> tuple[History, str]:
         """The conversation of the attempt and the message that begins or resumes it."""
-        context = self._run.context
-        conversation = ConversationId(
-            self._run.workflows.claims.owner(ticket.execution_id, ticket.step)
-        )
-        if conversation and context.conversations.find(conversation) is not None:
-            context.conversations.claim(conversation)
-            history = History(context.conversations, conversation)
+        context, workflows = self._run.context, self._run.workflows
+        owner = ConversationId(workflows.claims.owner(ticket.execution_id, ticket.step))
+        if owner and context.conversations.find(owner) is not None:
+            history = self._run.history(owner)
             history.restore(context.engine.executor.plan)
             if history.messages:
                 return history, resumed_prompt(ticket)
-            return history, self._prompt(ticket)
-        fresh = self._run.claim(ticket)
-        context.conversations.claim(fresh)
-        return History(context.conversations, fresh), self._prompt(ticket)
-
-    def _prompt(self, ticket: Ticket) -> str:
-        return step_prompt(ticket, self._run.workflows.records.steps(ticket.execution_id))
+        else:
+            history = self._run.history(self._run.claim(ticket))
+        return history, step_prompt(ticket, workflows.records.steps(ticket.execution_id))
 
 
 def _answer(ticket: Ticket, text: str) -> object:

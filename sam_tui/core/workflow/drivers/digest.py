@@ -9,7 +9,6 @@ import json
 import re
 
 from sam_tui.core.agent.budget import Budget, Limits
-from sam_tui.core.agent.history import History
 from sam_tui.core.errors import SamError
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.drivers.models import SYNTHESIZER, Purpose
@@ -138,14 +137,11 @@ class ModelDigest:
         """What a model answers, in a conversation of its own without tools; empty where none does."""
         if self._records.calls_left(self._execution) == 0:
             return ""
-        context = self._run.context
         try:
             model = self._run.models.of(purpose)
         except SamError:
             return ""
-        conversation = self._run.conversation()
-        context.conversations.claim(conversation)
-        history = History(context.conversations, conversation)
+        history = self._run.history(self._run.conversation())
         work = StepTurn(self._execution, step, model, history, _no_tools)
         try:
             turn = await self._run.turn(work, Budget(2, limits=Limits(raised=0)), prompt)

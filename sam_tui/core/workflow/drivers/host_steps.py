@@ -87,8 +87,7 @@ class PersonDriver:
             )
         except WorkflowRefused as refusal:
             why = f": {refusal}" if refusal.code == "choice_invalid" else ""
-            reason = f"step {ticket.step} needs a person{why}"
-            self._run.workflows.steer("pause", ticket.execution_id, reason)
+            self._run.pause(ticket, f"step {ticket.step} needs a person{why}")
             return
         self._run.submit(ticket, output)
 

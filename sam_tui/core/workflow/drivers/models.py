@@ -5,12 +5,12 @@ the model in use, of a model that the person named for a purpose, or of the task
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from sam_tui.core.errors import ConfigurationError, UsageError
-from sam_tui.core.ports.model import Model, ModelOffer
+from sam_tui.core.ports.model import Model, ModelCatalog, ModelOffer
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import ModelStep, ModelWish
 
@@ -47,35 +47,22 @@ def purpose_of(kind: str, step: str, persona: str) -> Purpose | None:
     return "synthesis" if kind == "llm" and persona == SYNTHESIZER else None
 
 
-def _unopened(offer: ModelOffer, options: Mapping[str, object]) -> Model:
-    raise ConfigurationError(f"The model {offer.model} cannot be opened here.")
-
-
-def _no_host(_: ModelOffer) -> str:
-    return ""
-
-
-def _no_service(name: str) -> ModelOffer:
-    raise UsageError(f"There is no AI service {name!r}.")
-
-
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """How other models than the one in use are had. ``service`` raises ``UsageError`` for no service."""
+    """Other models than the one in use: those that the person named by purpose, and the catalog's."""
 
-    purposes: Mapping[Purpose, str] = field(default_factory=dict[Purpose, str])
-    open: Callable[[ModelOffer, Mapping[str, object]], Model] = _unopened
-    host: Callable[[ModelOffer], str] = _no_host
-    service: Callable[[str], ModelOffer] = _no_service
+    purposes: Mapping[Purpose, str]
+    catalog: ModelCatalog
 
 
 class RunModels:
     """The models of one run, each opened when it is first needed; ``close`` at the end of the run."""
 
-    def __init__(self, current: Model | None, choice: ModelSource, service: str = "") -> None:
+    def __init__(self, current: Model | None, source: ModelSource, service: str = "") -> None:
         self._current = current
-        self._choice = choice
-        self._service = choice.service(service) if service else None
+        self._purposes = source.purposes
+        self._catalog = source.catalog
+        self._service = self._catalog.service(service) if service else None
         self._opened: dict[str, Model] = {}
 
     def of(self, purpose: Purpose | None, wish: ModelWish | None = None) -> Model:
@@ -95,7 +82,7 @@ class RunModels:
             return current
         key = json.dumps([offer.model, offer.api_base, wish.options], sort_keys=True)
         if key not in self._opened:
-            self._opened[key] = self._choice.open(offer, wish.options)
+            self._opened[key] = self._catalog.open(offer, options=wish.options)
         return self._opened[key]
 
     def require(self, steps: Iterable[ModelStep]) -> None:
@@ -116,7 +103,7 @@ class RunModels:
 
         Where the task has a service, only purposes whose model is of it count.
         """
-        named = self._choice.purposes.get(purpose, "") if purpose else ""
+        named = self._purposes.get(purpose, "") if purpose else ""
         service = self._service
         if named and (service is None or _provider(named) == _provider(service.model)):
             return ModelOffer(named, named, "")
@@ -133,10 +120,10 @@ class RunModels:
                 return offer
         wished = ModelOffer(name, name, "")
         try:
-            host = self._choice.host(wished)
+            host = self._catalog.host(wished)
         except UsageError as error:
             raise _elsewhere(name, str(error)) from None
-        hosts = {self._choice.host(offer) for offer in offers}
+        hosts = {self._catalog.host(offer) for offer in offers}
         if not host or host not in hosts:
             where = ", ".join(sorted(filter(None, hosts))) or "no host"
             raise _elsewhere(name, f"it is at {host or 'no host'}, and this task goes to {where}")

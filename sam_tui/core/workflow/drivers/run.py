@@ -6,7 +6,7 @@ begins to listen before the first call of a phase runs.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from sam_tui.core.agent.budget import Budget
@@ -131,10 +131,10 @@ class RunContext:
     conversations: ConversationStore
     inquiries: Inquiries
     model: Model | None
+    others: ModelSource
+    """How other models than ``model`` are had."""
     parent: ConversationId
     report: Callable[[str], None] = lambda _: None
-    choice: ModelSource = field(default_factory=ModelSource)
-    """How other models than ``model`` are had."""
     save: Callable[[str, str], None] | None = None
     """Writes a file of a task by its path among the saved tasks; None: nothing is written."""
     recall: Callable[[ConversationId, str], Awaitable[str]] | None = None
@@ -167,6 +167,11 @@ class StepRun:
         )
         return conversation
 
+    def history(self, conversation: ConversationId) -> History:
+        """The messages of a conversation, which this program alone writes from now on."""
+        self.context.conversations.claim(conversation)
+        return History(self.context.conversations, conversation)
+
     async def turn(self, work: "StepTurn", budget: Budget, prompt: str) -> TurnFinished:
         """One turn of a conversation that works on a step; its usage is recorded with the step."""
         engine, steps, before = self.context.engine, budget.steps, budget.usage
@@ -194,6 +199,10 @@ class StepRun:
         why = "; ".join(failure.message for failure in done.failures)
         self.context.report(f"{ticket.step}: {why or 'done'} -> {done.message}")
 
+    def pause(self, ticket: Ticket, why: str) -> None:
+        """The execution waits, and the step can be resumed as it is."""
+        self.workflows.steer("pause", ticket.execution_id, why)
+
     def fail(self, ticket: Ticket, why: str) -> None:
         """The attempt failed."""
         self.workflows.fail_step(ticket.execution_id, ticket.step, why)
@@ -208,11 +217,3 @@ class StepTurn:
     model: Model
     history: History
     gate: Gate
-
-
-class StepDriver(Protocol):
-    """Does the steps of one kind."""
-
-    async def work(self, ticket: Ticket) -> None:
-        """Work on a step to its end, and hand in what it came to."""
-        ...

@@ -1,7 +1,7 @@
 """Drives an execution with our own agent until it ends or waits for somebody."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -16,8 +16,8 @@ from sam_tui.core.workflow.drivers.host_steps import (
     steer_with_person,
 )
 from sam_tui.core.workflow.drivers.models import RunModels
-from sam_tui.core.workflow.drivers.run import EvidenceRecorder, RunContext, StepDriver, StepRun
-from sam_tui.core.workflow.memory_bank import BankWriter, MemoryBank
+from sam_tui.core.workflow.drivers.run import EvidenceRecorder, RunContext, StepRun
+from sam_tui.core.workflow.planned import BankWriter, MemoryBank
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView, Ticket
@@ -52,7 +52,7 @@ class Runner:
             try:
                 context = replace(self._context, parent=self._parent(execution_id))
                 service = self._workflows.records.service(execution_id)
-                models = RunModels(context.model, context.choice, service)
+                models = RunModels(context.model, context.others, service)
                 run = StepRun(self._workflows, context, self._recorder, models)
                 try:
                     return await _ExecutionRun(run, execution_id).to_its_end()
@@ -84,9 +84,7 @@ class _ExecutionRun:
         self._execution = execution_id
         self._digest = ModelDigest(run, execution_id)
         self._bank: BankWriter | None = None
-        self._drivers: Mapping[str, StepDriver] = {
-            kind: driver(run) for kind, driver in DRIVERS.items()
-        }
+        self._drivers = {kind: driver(run) for kind, driver in DRIVERS.items()}
 
     async def to_its_end(self) -> ExecutionView:
         """Drive the execution until it ends or waits for a person; writes the memory bank of a task
@@ -117,6 +115,7 @@ class _ExecutionRun:
 
     async def _work(self) -> None:
         """Drive open steps until there are none."""
+        tickets = self._workflows.tickets
         running: dict[tuple[str, int], asyncio.Task[None]] = {}
         try:
             async with asyncio.TaskGroup() as group:
@@ -124,9 +123,10 @@ class _ExecutionRun:
                     open_ = self._workflows.records.open_attempts(self._execution)
                     for key in running.keys() - open_:
                         running.pop(key).cancel()
-                    for ticket in self._tickets(running) if open_ - running.keys() else ():
-                        driving = group.create_task(self._drive(ticket), name=ticket.step)
-                        running[ticket.step, ticket.attempt] = driving
+                    if open_ - running.keys():
+                        for ticket in tickets(self._execution, mint=False, but=running):
+                            driving = group.create_task(self._drive(ticket), name=ticket.step)
+                            running[ticket.step, ticket.attempt] = driving
                     if not running:
                         return
                     done, _ = await asyncio.wait(
@@ -137,9 +137,6 @@ class _ExecutionRun:
                         self._bank.step()
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
-
-    def _tickets(self, but: Collection[tuple[str, int]]) -> tuple[Ticket, ...]:
-        return self._workflows.tickets(self._execution, mint=False, but=but)
 
     async def _decide(self, view: ExecutionView) -> bool:
         """Ask the person how to go on after a failure; false without a usable answer."""

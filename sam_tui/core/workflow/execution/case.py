@@ -10,7 +10,6 @@ from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import (
     AttemptRow,
     AttemptStatus,
-    EdgeRow,
     EventRow,
     ExecutionRow,
     ExecutionState,
@@ -22,8 +21,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.stages import Capability, read_capabilities
-from sam_tui.core.workflow.execution.guards import Measured
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_closed, execution_unknown
+from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import Failure, Outcome
 
 NEXT: Final[dict[ExecutionState, frozenset[ExecutionState]]] = {
@@ -50,20 +48,6 @@ def require_next(execution: str, state: ExecutionState, target: ExecutionState) 
             hint=f"From {state} it can become: {', '.join(allowed) or 'nothing else'}.",
             details={"execution_id": execution, "from": state, "to": target, "allowed": allowed},
         )
-
-
-def require_running(execution: str, state: ExecutionState) -> None:
-    """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs."""
-    if state == "running":
-        return
-    if state in ENDED:
-        raise execution_closed(execution, state)
-    raise WorkflowRefused(
-        "execution_paused",
-        f"Execution {execution} is {state}.",
-        hint="Resume it first.",
-        details={"execution_id": execution, "state": state},
-    )
 
 
 DONE = ("completed", "skipped")
@@ -145,10 +129,10 @@ class StepOutputs(Mapping[str, object]):
     def __getitem__(self, name: str) -> dict[str, object]:
         sibling = self._steps.get(self._prefix + name)
         row = sibling if sibling is not None and sibling.output_json else self._steps[name]
-        if not row.output_json:
-            raise KeyError(name)
         if row.id not in self._parsed:
-            value = json.loads(row.output_json)
+            value = row.output
+            if value is None:
+                raise KeyError(name)
             # Names of seed 002 for what a step came to.
             raw = value.setdefault("result_data", value.get("text") or value.get("summary"))
             value.setdefault("processed_result_data", raw)
@@ -184,6 +168,23 @@ class ExecutionCase:
         if row is None:
             raise execution_unknown(execution)
         return cls(transaction, row)
+
+    def refusal(
+        self, code: str, message: str, *, hint: str = "", **details: object
+    ) -> WorkflowRefused:
+        """The refusal of what is done to this execution, which its details name."""
+        details = {"execution_id": self.row.id, **details}
+        return WorkflowRefused(code, message, hint=hint, details=details)
+
+    def require_running(self) -> None:
+        """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs."""
+        state = self.row.state
+        if state == "running":
+            return
+        code, hint = "execution_paused", "Resume it first."
+        if state in ENDED:
+            code, hint = "execution_closed", ""
+        raise self.refusal(code, f"Execution {self.row.id} is {state}.", hint=hint, state=state)
 
     @cached_property
     def definition(self) -> WorkflowDefinition:
@@ -271,10 +272,6 @@ class ExecutionCase:
         """Give out tickets for everything that is open, and not for what was opened now alone."""
         self.opened = list(self.attempts())
 
-    def edge(self, before: str, after: str) -> None:
-        """Record that the execution went back from one step to another."""
-        self.unit.save_edge(EdgeRow(self.row.id, before, after, "rollback", self.now))
-
     # -- looking -------------------------------------------------------------------------------
 
     def spec(self, step: str) -> Step:
@@ -287,7 +284,7 @@ class ExecutionCase:
         With ``status`` only the steps that have it.
         """
         children: dict[str, list[str]] = {}
-        rows = list(self.living())
+        rows = self.living()
         for row in rows:
             if row.parent:
                 children.setdefault(row.parent, []).append(row.id)
@@ -300,18 +297,20 @@ class ExecutionCase:
             needs[row.id] = (*direct, *joined)
         return needs
 
-    def living(self) -> Iterator[StepRow]:
+    def living(self) -> list[StepRow]:
         """The steps of current plans; those of replaced plans are left out."""
-        yield from living(list(self.steps.values()))
+        return living(list(self.steps.values()))
 
     def attempts(self, *, step: str = "") -> Sequence[AttemptRow]:
         """The open attempts."""
         return self.unit.attempts(self.row.id, step=step, status="open")
 
     def tasks(self, step: str) -> Sequence[TaskRow]:
-        """The items of a step's present list."""
-        row = self.steps[step]
-        return self.unit.tasks(self.row.id, step, row.revision) if row.cursor >= 0 else ()
+        """The items of a step's present list; none of a step that is not there."""
+        row = self.steps.get(step)
+        if row is None or row.cursor < 0:
+            return ()
+        return self.unit.tasks(self.row.id, step, row.revision)
 
     def item(self, attempt: AttemptRow) -> TaskRow | None:
         """The item of its step's list that an attempt works on."""
@@ -322,21 +321,14 @@ class ExecutionCase:
         if (task := self.item(attempt)) is not None:
             self.unit.save_task(replace(task, status=status))
 
-    def measured(self, step: str) -> Sequence[Measured]:
-        """The items of a step as verification sees them."""
-        if step not in self.steps:
-            return ()
-        return [Measured(task.status, task.critical) for task in self.tasks(step)]
-
     def scope(self, step: str, task: TaskRow | None = None) -> dict[str, object]:
         """What references of a step may look at."""
         row = self.steps[step]
         outputs = StepOutputs(self.steps, row.parent)
-        scope: dict[str, object] = {"params": self.params, "outputs": outputs}
+        scope: dict[str, object] = {"params": self.row.params, "outputs": outputs}
         scope["failure"] = {"message": row.error}
         if task is not None:
-            payload = json.loads(task.payload_json)
-            scope["item"] = {**payload, "position": task.position, "title": task.title}
+            scope["item"] = {**task.payload, "position": task.position, "title": task.title}
         return scope
 
     @property
@@ -355,19 +347,17 @@ class ExecutionCase:
             case state:
                 return f"The workflow is {state}: {self.row.reason}".rstrip(": ")
 
-    @property
-    def params(self) -> Mapping[str, object]:
-        """What the execution was started with."""
-        return json.loads(self.row.params_json)
+    @cached_property
+    def _pins(self) -> dict[str, str]:
+        return json.loads(self.row.personas_json)
 
     @property
     def personas(self) -> dict[str, str]:
         """The pinned hashes of the personas, by name."""
-        pins: dict[str, str] = json.loads(self.row.personas_json)
-        return {name: pin for name, pin in pins.items() if name != CAPABILITIES}
+        return {n: pin for n, pin in self._pins.items() if n != CAPABILITIES}
 
     @property
     def capabilities(self) -> tuple[Capability, ...]:
         """The capabilities recorded for the planner at the start."""
-        pin = json.loads(self.row.personas_json).get(CAPABILITIES)
+        pin = self._pins.get(CAPABILITIES)
         return read_capabilities(pinned_text(self.unit, pin)) if pin else ()

@@ -104,7 +104,7 @@ def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Jud
     scope = case.scope(attempt.step, case.item(attempt))
     scope["output"] = output.stored()
     evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
-    return judge(guards, Scene(scope, evidence, case.measured, claimed=_claims(output)))
+    return judge(guards, Scene(scope, evidence, case.tasks, claimed=_claims(output)))
 
 
 def _claims(output: StepOutput) -> bool:
@@ -178,9 +178,7 @@ def keep_evidence(case: ExecutionCase, calls: Sequence[RecordedCall]) -> None:
 def accept(case: ExecutionCase, step: str) -> None:
     """A person takes the outcome of a failed step as it is."""
     past = case.unit.attempts(case.row.id, step=step)
-    stored: dict[str, object] = (
-        json.loads(past[-1].output_json) if past and past[-1].output_json else {}
-    )
+    stored: dict[str, object] = (past[-1].output if past else None) or {}
     if case.spec(step).kind == "plan" and not plan_items(stored):
         raise WorkflowRefused("choice_invalid", f"Step {step} has made no plan to accept.")
     stored["summary"] = stored.get("summary") or "Accepted by a person."

@@ -81,7 +81,7 @@ def _refined(reader: WorkflowReader, execution: str) -> Fields:
     events = reader.events(EventQuery(execution, type=REFINED, limit=1, newest=True))
     if not events:
         return {}
-    data: Fields = json.loads(events[0].data_json)
+    data = events[0].data
     if data["attempts"] != ended_attempts(reader.attempts(execution)):
         return {}
     return {"summaryOfProgress": data["progress"], "nextObjective": data["objective"]}
@@ -94,12 +94,11 @@ def _progress(done: Sequence[StepRow], counted: Sequence[StepRow], row: Executio
 
 
 def _finding(row: StepRow, spec: Step) -> Fields:
-    output: Fields = json.loads(row.output_json) if row.output_json else {}
     return {
         "findingId": row.id,
         "sourceStepNarrative": spec.description or spec.prompt[:200],
         "sourceToolName": spec.tool or spec.kind,
-        "data": str(output.get("summary", ""))[:DATA],
+        "data": str((row.output or {}).get("summary", ""))[:DATA],
         "timestamp": row.completed_at,
     }
 
@@ -129,7 +128,7 @@ def _entities(done: Sequence[StepRow]) -> dict[str, list[str]]:
 
 
 def _questions(row: ExecutionRow, steps: Sequence[StepRow], specs: Mapping[str, Step]) -> list[str]:
-    questions = [json.loads(row.question_json)["prompt"]] if row.question_json else []
+    questions = [question.prompt] if (question := row.question) else []
     human = [s for s in steps if specs[s.id].kind == "human" and s.status == "running"]
     return questions + [specs[s.id].prompt or specs[s.id].description for s in human]
 
@@ -164,7 +163,7 @@ def revision_briefing(case: ExecutionCase, plan: str) -> str:
 def _failures(case: ExecutionCase, plan: str) -> list[str]:
     """The last failure of a plan, and a line for each earlier one."""
     replans = case.unit.events(EventQuery(case.row.id, "replan_asked", limit=100))
-    errors = [(event.step, json.loads(event.data_json)) for event in replans]
+    errors = [(event.step, event.data) for event in replans]
     failures = [(step, str(data["error"])) for step, data in errors if data["plan"] == plan]
     parts: list[str] = []
     if failures:

@@ -5,21 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard, cast
 
-from sam_tui.core.ports.workflows import EvidenceRow, TaskStatus
+from sam_tui.core.ports.workflows import EvidenceRow, TaskRow
 from sam_tui.core.workflow.definitions.model import OnFail, StepGuard
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill, fill_text
 from sam_tui.core.workflow.views import Failure
 
 THRESHOLD = 95.0
 """Percent of the tasks that must be completed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """The fields of a task that verification reads."""
-
-    status: TaskStatus
-    critical: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +26,7 @@ class Verdict:
     reason: str = ""
 
 
-def verify(tasks: Sequence[Measured], *, claimed: bool, threshold: float = THRESHOLD) -> Verdict:
+def verify(tasks: Sequence[TaskRow], *, claimed: bool, threshold: float = THRESHOLD) -> Verdict:
     """Measure a list; ``claimed`` says whether its worker holds it to be done."""
     total, done = len(tasks), sum(t.status == "completed" for t in tasks)
     percent = round(100 * done / total) if total else 100
@@ -85,7 +77,7 @@ class Scene:
 
     scope: Mapping[str, object]
     evidence: Sequence[EvidenceRow]
-    tasks: Callable[[str], Sequence[Measured]]
+    tasks: Callable[[str], Sequence[TaskRow]]
     claimed: bool
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import EdgeRow, StepRow
 from sam_tui.core.workflow.definitions.graph import ancestors, cycle
-from sam_tui.core.workflow.definitions.model import Step
+from sam_tui.core.workflow.definitions.model import PHASE_FIELDS, Step
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, references
 from sam_tui.core.workflow.definitions.stages import StageReader, is_stages
 from sam_tui.core.workflow.execution.case import ExecutionCase
@@ -41,8 +41,7 @@ class _PlanText:
 _ACTIONS = ("replan", "retry", "ask", "abort")
 """What may follow the failure of a planned step: it cannot roll back what it was not told of."""
 _TWINS = {
-    "stepId": "id", "phase": "id", "title": "description", "narrative_step": "description",
-    "agent": "persona", "dependsOn": "needs", "allowParallel": "parallel",
+    **PHASE_FIELDS, "stepId": "id", "title": "description", "narrative_step": "description",
 }  # fmt: skip
 
 
@@ -97,7 +96,7 @@ def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
     steps = read_plan(case, plan, items_given)
     parent = case.steps[plan]
     revision = parent.revision + 1
-    output = {**json.loads(parent.output_json or "{}"), **_final(steps)}
+    output = {**(parent.output or {}), **_final(steps)}
     text = json.dumps(output, ensure_ascii=False)
     case.put(replace(parent, revision=revision, output_json=text))
     retained = _reusable(case, plan, steps)

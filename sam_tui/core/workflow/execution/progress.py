@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from sam_tui.core.ports.workflows import AttemptRow, StepRow, TaskRow
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill, fill_text
-from sam_tui.core.workflow.execution.case import DONE, ExecutionCase
+from sam_tui.core.workflow.execution.case import DONE, ENDED, ExecutionCase
 from sam_tui.core.workflow.execution.guards import Scene, is_critical, judge, task_fields
 from sam_tui.core.workflow.execution.recovery import chosen, end, fail_step, replan
 from sam_tui.core.workflow.execution.tickets import issue
@@ -36,18 +36,13 @@ def settled(case: ExecutionCase, *, reissue: bool = False, minted: bool = True) 
 def advanced(case: ExecutionCase, outcome: Outcome, *, minted: bool = True) -> Advanced:
     """What a verb did; ``outcome`` holds unless the case came to another one."""
     tickets = tuple(issue(case, attempt) for attempt in case.opened if minted)
-    reached = case.outcome or outcome
-    match case.row.state:
-        case "completed" | "diverged" as state:
-            reached = state
-        case "failed" | "abandoned":
-            reached = "failed"
-        case _:
-            pass
+    state, reached = case.row.state, case.outcome or outcome
+    if state in ENDED:
+        reached = state if state in ("completed", "diverged") else "failed"
     return Advanced(
         case.row.id,
         case.row.workflow,
-        case.row.state,
+        state,
         reached,
         tickets,
         case.message,
@@ -91,7 +86,7 @@ def settle(case: ExecutionCase) -> None:
 
 def _settle_once(case: ExecutionCase) -> bool:
     """Make one change of state that is due; False if none is."""
-    rows = list(case.living())
+    rows = case.living()
     running = [row for row in rows if row.status == "running"]
     idle = _idle_list(case, running)
     if idle is not None:
@@ -130,7 +125,7 @@ def _may_begin(case: ExecutionCase, row: StepRow, running: list[StepRow]) -> boo
 def _begin(case: ExecutionCase, row: StepRow) -> bool:
     spec = case.spec(row.id)
     if spec.when:
-        scene = Scene(case.scope(row.id), (), case.measured, claimed=False)
+        scene = Scene(case.scope(row.id), (), case.tasks, claimed=False)
         unmet = judge(spec.when, scene).failures
         if unmet:
             case.put(replace(row, status="skipped", completed_at=case.now))

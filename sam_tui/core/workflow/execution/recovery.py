@@ -5,8 +5,15 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
-from sam_tui.core.ports.workflows import AttemptRow, AttemptStatus, EventQuery, StepRow
+from sam_tui.core.ports.workflows import (
+    AttemptRow,
+    AttemptStatus,
+    EdgeRow,
+    EventQuery,
+    StepRow,
+)
 from sam_tui.core.workflow.definitions.graph import ancestors, dependents
 from sam_tui.core.workflow.definitions.model import OnFail, StepAction, parse_action
 from sam_tui.core.workflow.execution.case import ExecutionCase
@@ -69,7 +76,7 @@ def rollback(
         case.change(rollbacks=case.row.rollbacks + 1)
     target = case.steps[action.target]
     reopen(case, target.id, error=row.error, previous=action.previous)
-    case.edge(row.id, target.id)
+    case.unit.save_edge(EdgeRow(case.row.id, row.id, target.id, "rollback", case.now))
     case.record("rolled_back", row.id, target=target.id, previous=action.previous, error=row.error)
     case.reach("rolled_back", target.id)
 
@@ -132,19 +139,17 @@ def exhausted(case: ExecutionCase, row: StepRow, why: str) -> None:
             end(case, "failed", message)
 
 
-def end(case: ExecutionCase, state: str, reason: str) -> None:
+def end(
+    case: ExecutionCase, state: Literal["failed", "diverged", "abandoned"], reason: str
+) -> None:
     """End the execution; whatever is open is cancelled."""
     cancel(case, None, reason or state)
     for row in case.living():
         if row.status == "running":
             case.put(replace(row, status="pending"))
     case.change(question_json="")
-    match state:
-        case "failed" | "diverged" | "abandoned" as ended:
-            case.move(ended, reason)
-            case.reach("diverged" if ended == "diverged" else "failed")
-        case _:
-            raise ValueError(state)
+    case.move(state, reason)
+    case.reach("diverged" if state == "diverged" else "failed")
 
 
 def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow | None) -> None:
@@ -217,10 +222,10 @@ def replan(case: ExecutionCase, row: StepRow) -> None:
     policy = case.definition.policy
     plan = plan_of(case, row)
     due = case.unit.events(EventQuery(case.row.id, "replan_due", row.id, limit=1, newest=True))
-    failed = json.loads(due[0].data_json)
+    failed = due[0].data
     print_ = fingerprint(row.id, failed["tool"], failed["kind"], failed["error"])
     earlier = case.unit.events(EventQuery(case.row.id, type="replan_asked", limit=1000))
-    same = sum(json.loads(event.data_json).get("fingerprint") == print_ for event in earlier)
+    same = sum(event.data.get("fingerprint") == print_ for event in earlier)
     if case.row.replans >= policy.replans:
         exhausted(case, row, f"the replan budget of {policy.replans} is used up")
         return

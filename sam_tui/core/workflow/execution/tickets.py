@@ -18,15 +18,10 @@ from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow
 from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.references import fill, fill_text
 from sam_tui.core.workflow.definitions.stages import FORM, Sampling
-from sam_tui.core.workflow.execution.case import (
-    ExecutionCase,
-    Transaction,
-    pinned_text,
-    require_running,
-)
+from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, pinned_text
 from sam_tui.core.workflow.execution.context import revision_briefing
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import ModelWish, TaskView, Ticket
+from sam_tui.core.workflow.views import ModelWish, Ticket
 
 LIFETIME = 86_400.0
 """Seconds a token is good for: seed 003."""
@@ -109,7 +104,7 @@ def redeem(
     if row.used_at is not None:
         raise refused_token("token_replayed", "That token was used already.", row.step)
     case = ExecutionCase.load(transaction, row.execution)
-    require_running(row.execution, case.row.state)
+    case.require_running()
     if row.revoked:
         raise refused_token(
             "token_revoked", f"That token is no longer valid: {row.revoked}.", row.step
@@ -158,7 +153,7 @@ def describe(
     task = case.item(attempt) if spec.each else None
     scope = case.scope(attempt.step, task)
     scope["inputs"] = inputs = fill(spec.inputs, scope)
-    persona = str(fill(spec.persona, {"params": case.params}) or "")
+    persona = str(fill(spec.persona, {"params": case.row.params}) or "")
     pin = case.personas.get(persona)
     return Ticket(
         execution_id=case.row.id,
@@ -175,7 +170,7 @@ def describe(
         tools=spec.allowed,
         output_schema=spec.output,
         deadline=attempt.deadline,
-        task=task_view(task) if task else None,
+        task=task,
         tool=spec.tool,
         arguments=fill(spec.arguments, scope),
         choices=spec.choices,
@@ -206,13 +201,9 @@ def instructions(
     if spec.inputs:
         parts.append("Inputs:\n" + json.dumps(scope["inputs"], ensure_ascii=False, indent=2))
     if task is not None:
-        item = json.loads(task.payload_json)
-        description = item if set(item) - {"title"} else task.title
-        text = (
-            description
-            if isinstance(description, str)
-            else json.dumps(description, ensure_ascii=False)
-        )
+        item = task.payload
+        described = bool(set(item) - {"title"})
+        text = json.dumps(item, ensure_ascii=False) if described else task.title
         parts.append(f"Item {task.position + 1}: {text}")
     if row.error:
         parts.append(f"The last attempt failed: {row.error}")
@@ -232,10 +223,3 @@ def _planning(case: ExecutionCase, step: str) -> list[str]:
         if capability.missing:
             lines.append(f"  - not there now: {', '.join(capability.missing)}")
     return ["\n".join(["Roles and their tools:", *lines]), FORM]
-
-
-def task_view(row: TaskRow) -> TaskView:
-    """An item for people and clients."""
-    return TaskView(
-        row.position, row.id, row.title, row.critical, row.status, json.loads(row.payload_json)
-    )

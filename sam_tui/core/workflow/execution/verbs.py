@@ -1,17 +1,31 @@
-"""The verbs that steer an execution, each within one transaction; ``STEERING`` has them by name."""
+"""The verbs that create and steer an execution, each within one transaction.
+
+``STEERING`` has those that steer by their names. ``create`` checks what an execution is given, and pins
+all that it will need.
+"""
 
 import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from sam_tui.core.workflow.definitions.model import StepAction
-from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, require_next, require_running
+from sam_tui.core.ids import mint
+from sam_tui.core.ports.workflows import EdgeRow, ExecutionRow, StepQuestion, StepRow, WorkflowUnit
+from sam_tui.core.workflow.definitions.model import StepAction, WorkflowDefinition, sha256
+from sam_tui.core.workflow.definitions.references import fill
+from sam_tui.core.workflow.execution.case import (
+    CAPABILITIES,
+    ENDED,
+    ExecutionCase,
+    Transaction,
+    require_next,
+)
 from sam_tui.core.workflow.execution.completion import accept
 from sam_tui.core.workflow.execution.plans import adopt, read_plan
 from sam_tui.core.workflow.execution.progress import advanced, begin, settled
 from sam_tui.core.workflow.execution.recovery import cancel, end, open_plan, reopen, rollback
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_closed, require_choice
+from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.views import Advanced, VerbName
 
 
@@ -32,10 +46,12 @@ def _resume(case: ExecutionCase, _: str) -> Advanced:
         return advanced(case, "started")
     require_next(case.row.id, case.row.state, "running")
     if case.row.state in ENDED:
-        raise execution_closed(case.row.id, case.row.state, hint="Open it again with retry.")
-    if case.row.question_json:
+        state, hint = case.row.state, "Open it again with retry."
+        message = f"Execution {case.row.id} is {state}."
+        raise case.refusal("execution_closed", message, hint=hint, state=state)
+    if question := case.row.question:
         _require_no_plan(case)
-        return _answer(case, "retry")
+        return _answer(case, question, "retry")
     _go_on(case)
     return settled(case, reissue=True)
 
@@ -64,13 +80,11 @@ def _retry(case: ExecutionCase, step: str) -> Advanced:
 
 def _decide(case: ExecutionCase, choice: str) -> Advanced:
     """Answer a paused execution's question: ``retry``, ``accept``, ``abort``, ``rollback:<step>``."""
-    if case.row.state != "paused" or not case.row.question_json:
-        raise WorkflowRefused(
-            "nothing_asked",
-            f"Execution {case.row.id} has no open question.",
-            details={"execution_id": case.row.id, "state": case.row.state},
-        )
-    return _answer(case, choice)
+    question = case.row.question
+    if case.row.state != "paused" or question is None:
+        message = f"Execution {case.row.id} has no open question."
+        raise case.refusal("nothing_asked", message, state=case.row.state)
+    return _answer(case, question, choice)
 
 
 STEERING: Final[Mapping[VerbName, Callable[[ExecutionCase, str], Advanced]]] = {
@@ -87,21 +101,15 @@ def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
     """Put a plan in the place of a plan step's. Raises ``WorkflowRefused``."""
     reviewed = _waits_for_approval(case)
     if not reviewed:
-        require_running(case.row.id, case.row.state)
+        case.require_running()
     row = case.steps.get(step)
     if row is None or case.spec(step).kind != "plan" or row.status != "completed":
-        raise WorkflowRefused(
-            "step_not_plan",
-            f"{step!r} is not a plan step that has a plan.",
-            details={"execution_id": case.row.id, "step": step},
-        )
+        message = f"{step!r} is not a plan step that has a plan."
+        raise case.refusal("step_not_plan", message, step=step)
     read_plan(case, step, plan)
-    if not reviewed and case.row.replans >= case.definition.policy.replans:
-        raise WorkflowRefused(
-            "replans_exhausted",
-            f"The replan budget of {case.definition.policy.replans} is used up.",
-            details={"execution_id": case.row.id},
-        )
+    most = case.definition.policy.replans
+    if not reviewed and case.row.replans >= most:
+        raise case.refusal("replans_exhausted", f"The replan budget of {most} is used up.")
     children = [r.id for r in case.living() if r.parent == step]
     cancel(case, children, "a new plan was made")
     case.change(replans=case.row.replans + (not reviewed))
@@ -138,15 +146,14 @@ def _go_on(case: ExecutionCase) -> None:
     case.move("running")
 
 
-def _answer(case: ExecutionCase, text: str) -> Advanced:
+def _answer(case: ExecutionCase, question: StepQuestion, text: str) -> Advanced:
     """Answer the question that an execution is paused with. Raises ``WorkflowRefused``."""
-    question = json.loads(case.row.question_json)
-    step = question["step"]
-    choice = require_choice(text, question["choices"])
+    step = question.step
+    choice = require_choice(text, question.choices)
     case.change(question_json="")
     case.record("question_answered", step, choice=choice)
     if choice == "abort":
-        end(case, "failed", question["prompt"])
+        end(case, "failed", question.prompt)
         return advanced(case, "failed")
     _go_on(case)
     if choice == "accept":
@@ -163,31 +170,159 @@ def _answer(case: ExecutionCase, text: str) -> Advanced:
 
 def _waits_for_approval(case: ExecutionCase) -> bool:
     """Whether it is paused with a plan that a person is to approve."""
-    question = case.row.question_json
-    return bool(question) and "approve" in json.loads(question)["choices"]
+    question = case.row.question
+    return question is not None and "approve" in question.choices
 
 
 def _require_no_plan(case: ExecutionCase) -> None:
     """Raise ``WorkflowRefused`` (``plan_unapproved``) where a plan waits for a person's approval."""
     if _waits_for_approval(case):
-        raise WorkflowRefused(
-            "plan_unapproved",
-            "The plan waits for approval.",
-            hint="Decide with approve, retry or abort.",
-            details={"execution_id": case.row.id},
-        )
+        hint = "Decide with approve, retry or abort."
+        raise case.refusal("plan_unapproved", "The plan waits for approval.", hint=hint)
 
 
 def _failed_step(case: ExecutionCase, step: str) -> str:
     """The step to open again: the named one, else the one that failed. Raises ``WorkflowRefused``."""
+    rows = case.living()
     if step:
-        if step in {row.id for row in case.living()}:
+        if any(row.id == step for row in rows):
             return step
         raise WorkflowRefused("step_unknown", f"There is no step {step!r}.")
-    failed = [row.id for row in case.living() if row.status == "failed"]
-    hurt = [row.id for row in case.living() if row.error and row.status != "completed"]
-    opened = [attempt.step for attempt in case.attempts()]
-    for names in (failed, hurt, opened):
-        if names:
-            return names[0]
-    raise WorkflowRefused("nothing_failed", "No step failed.", hint="Name a step.")
+    failed = [row.id for row in rows if row.status == "failed"]
+    hurt = [row.id for row in rows if row.error and row.status != "completed"]
+    names = [*failed, *hurt, *(attempt.step for attempt in case.attempts())]
+    if not names:
+        raise WorkflowRefused("nothing_failed", "No step failed.", hint="Name a step.")
+    return names[0]
+
+
+SPACING = 1000
+"""Positions between two steps of a definition: room for what plans add."""
+_NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_LARGEST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be started: the definition, the personas at hand by name, and what is given."""
+
+    definition: WorkflowDefinition
+    personas: Mapping[str, str]
+    params: Mapping[str, object]
+    capabilities: str = ""
+    """What a planner may name, as JSON; empty where nothing is planned."""
+
+
+def create(
+    transaction: Transaction, order: Order, *, execution: str, conversation: str
+) -> ExecutionCase:
+    """An idle execution with its steps, edges and pins. Raises ``WorkflowRefused``."""
+    unit, now, definition = transaction.unit, transaction.now, order.definition
+    identifier = _identifier(unit, execution)
+    values = checked_params(definition, order.params)
+    if conversation and (other := unit.driven_by(conversation)) is not None:
+        raise WorkflowRefused(
+            "conversation_busy",
+            f"This conversation drives workflow {other.workflow} already ({other.id}).",
+            hint="Finish or abandon that one first.",
+            details={"execution_id": other.id},
+        )
+    pins = _pin_personas(unit, definition, order.personas, values)
+    if order.capabilities:
+        pins[CAPABILITIES] = sha256(order.capabilities)
+        unit.pin(pins[CAPABILITIES], order.capabilities)
+    unit.pin(definition.fingerprint, definition.canonical)
+    row = ExecutionRow(
+        identifier, definition.name, definition.fingerprint, json.dumps(pins),
+        json.dumps(values, ensure_ascii=False), "idle", "", conversation, 0, 0, "", now, None, now,
+        None,
+    )  # fmt: skip
+    unit.save_execution(row)
+    for index, step in enumerate(definition.steps):
+        unit.save_step(StepRow(identifier, step.id, (index + 1) * SPACING))
+        for need in step.needs:
+            unit.save_edge(EdgeRow(identifier, need, step.id, "needs", now))
+    case = ExecutionCase(transaction, row)
+    case.record("workflow_created", workflow=definition.name, version=definition.fingerprint)
+    return case
+
+
+def checked_params(
+    definition: WorkflowDefinition, params: Mapping[str, object]
+) -> dict[str, object]:
+    """Every parameter with its value or default. Raises ``WorkflowRefused`` (``params_invalid``)."""
+    faults = [f"there is no parameter {name!r}" for name in params if name not in definition.params]
+    values: dict[str, object] = {}
+    for name, parameter in definition.params.items():
+        value = params.get(name, parameter.default)
+        if parameter.required and value in (None, ""):
+            about = f" ({parameter.description})" if parameter.description else ""
+            faults.append(f"{name} is missing{about}")
+        if parameter.choices and value is not None and value not in parameter.choices:
+            choices = ", ".join(map(str, parameter.choices))
+            faults.append(f"{name} must be one of {choices}")
+        values[name] = value
+    try:
+        too_long = len(json.dumps(values, allow_nan=False)) > _LARGEST
+    except (TypeError, ValueError, RecursionError):
+        raise _params(definition, ["parameters must be plain JSON"]) from None
+    if too_long:
+        faults.append(f"parameters are longer than {_LARGEST} characters")
+    if faults:
+        raise _params(definition, faults)
+    return values
+
+
+def _params(definition: WorkflowDefinition, faults: list[str]) -> WorkflowRefused:
+    names = ", ".join(definition.params) or "none"
+    return WorkflowRefused(
+        "params_invalid",
+        f"Workflow {definition.name}: {'; '.join(faults)}.",
+        hint=f"Parameters: {names}.",
+        details={"faults": faults},
+    )
+
+
+def _identifier(unit: WorkflowUnit, requested: str) -> str:
+    if not requested:
+        return mint("exec")
+    if not _NAMEABLE.fullmatch(requested):
+        raise WorkflowRefused(
+            "execution_id_invalid",
+            f"{requested!r} cannot name an execution.",
+            hint="Use 1 to 128 letters, digits, dots, dashes and underscores.",
+        )
+    if unit.execution(requested) is not None:
+        raise WorkflowRefused(
+            "execution_exists",
+            f"There is an execution {requested} already.",
+            details={"execution_id": requested},
+        )
+    return requested
+
+
+def _pin_personas(
+    unit: WorkflowUnit,
+    definition: WorkflowDefinition,
+    personas: Mapping[str, str],
+    params: Mapping[str, object],
+) -> dict[str, str]:
+    """The hashes of all personas that may be needed. Raises ``persona_unknown``."""
+    named = [
+        str(fill(step.persona, {"params": params})) for step in definition.steps if step.persona
+    ]
+    missing = sorted({name for name in named if name not in personas})
+    if missing:
+        raise WorkflowRefused(
+            "persona_unknown",
+            f"Workflow {definition.name} needs the persona {missing[0]!r}, which does not exist.",
+            hint=f"There are: {', '.join(sorted(personas)) or 'none'}.",
+            details={"missing": missing},
+        )
+    if definition.plans:
+        named = list(personas)  # a plan may name any of them
+    pins: dict[str, str] = {}
+    for name in sorted(set(named)):
+        pins[name] = sha256(personas[name])
+        unit.pin(pins[name], personas[name])
+    return pins

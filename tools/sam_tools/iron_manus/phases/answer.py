@@ -9,9 +9,9 @@ from sam_tools.iron_manus.phases.folder import SessionFolders
 from sam_tools.iron_manus.phases.prompts import phase_prompt, role_meta_prompt
 from sam_tools.iron_manus.phases.roles import ROLES
 from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions, grade, persona
-from sam_tui.core.workflow.execution.guards import THRESHOLD, Measured, verify
+from sam_tui.core.ports.workflows import TaskRow
+from sam_tui.core.workflow.execution.guards import THRESHOLD, verify
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import TaskView
 
 _SHOWN = 4000
 """Characters of a long text in an answer; the whole is in the store and the session folder."""
@@ -133,9 +133,9 @@ def allowed_tools(session: ManusSession) -> list[str]:
     return [*dict.fromkeys([*tools, "JARVIS"])]
 
 
-def percent(todos: Sequence[TaskView]) -> int:
+def percent(todos: Sequence[TaskRow]) -> int:
     """The completed share as verification counts it; an empty list is complete."""
-    return verify([Measured(t.status, t.critical) for t in todos], claimed=False).percent
+    return verify(todos, claimed=False).percent
 
 
 def _status(session: ManusSession) -> str:
@@ -144,7 +144,7 @@ def _status(session: ManusSession) -> str:
     return "IN_PROGRESS" if session.view.state in ("idle", "running", "paused") else "ERROR"
 
 
-def _todo_object(todo: TaskView) -> dict[str, object]:
+def _todo_object(todo: TaskRow) -> dict[str, object]:
     status = {"running": "in_progress"}.get(todo.status, todo.status)
     data: dict[str, object] = {
         "id": todo.id,
@@ -159,7 +159,7 @@ def _todo_object(todo: TaskView) -> dict[str, object]:
     return data
 
 
-def _todo_line(todo: TaskView) -> str:
+def _todo_line(todo: TaskRow) -> str:
     mark = ", critical" if todo.critical else ""
     return f"- {todo.id}: {' '.join(todo.title.split())[:200]}: {todo.status}{mark}"
 
@@ -184,7 +184,7 @@ def _delegation_text(delegation: Delegation | None) -> str:
     return remark + "\n"
 
 
-def _critical_text(task: TaskView | None, seen: EvidenceSummary) -> str:
+def _critical_text(task: TaskRow | None, seen: EvidenceSummary) -> str:
     if task is None or not task.critical:
         return ""
     have = "There is some already." if seen.good else "There is none yet."

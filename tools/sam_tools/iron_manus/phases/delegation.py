@@ -12,9 +12,9 @@ from sam_tools.iron_manus.phases.sessions import ManusSession, persona
 from sam_tui.core.agent.subagents import Report, Sender, SubagentAssignment, Subagents
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.workflows import TaskRow
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import TaskView
 
 STEPS = 25
 """Model calls of one delegated todo."""
@@ -167,7 +167,7 @@ class Delegates:
         )
 
 
-def handoff_name(role: str, task: TaskView | None = None) -> str:
+def handoff_name(role: str, task: TaskRow | None = None) -> str:
     """The role's file of the session folder; a todo of EXECUTE has one of its own."""
     if task is None:
         return ROLES[role].handoff

@@ -5,7 +5,6 @@ callers cannot write them. A caller's notes are events of the execution, applied
 one transaction, and none is rewritten.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,7 +95,7 @@ class StateGraphs:
         session = self._sessions.find(session_id)
         owned = self._owned(session)
         query = EventQuery(session_id, type=NOTED, limit=_MOST)
-        notes = [json.loads(row.data_json) for row in self._workflows.records.reader.events(query)]
+        notes = [row.data for row in self._workflows.records.reader.events(query)]
         return folded(owned, notes)
 
     def note(self, session_id: str, change: Mapping[str, Any]) -> Graph:

@@ -1,17 +1,16 @@
 """Sessions of the machine: executions of ``phased``, as JARVIS sees them."""
 
 import itertools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sam_tools.iron_manus.phases.folder import require_session_id
 from sam_tools.iron_manus.phases.roles import ROLES, choose_role
 from sam_tui.core.ids import ConversationId, mint
-from sam_tui.core.ports.workflows import EventQuery, EventRow
+from sam_tui.core.ports.workflows import EventQuery, EventRow, TaskRow
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, TaskView, Ticket
+from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket
 
 WORKFLOW = "phased"
 PHASES = ("QUERY", "ENHANCE", "KNOWLEDGE", "PLAN", "EXECUTE", "VERIFY")
@@ -58,7 +57,7 @@ class ManusSession:
         return str(chosen or self.view.params.get("role") or "researcher")
 
     @property
-    def todos(self) -> tuple[TaskView, ...]:
+    def todos(self) -> tuple[TaskRow, ...]:
         """The todos with the status that the store keeps; before EXECUTE none."""
         step = self.steps.get("execute")
         return step.tasks if step else ()
@@ -188,7 +187,7 @@ class ManusSessions:
         """Why VERIFY failed last: ``{reason, guards}``, empty if it never did."""
         query = EventQuery(session, type="step_failed", step="verify", limit=1, newest=True)
         rows = self._workflows.records.reader.events(query)
-        return json.loads(rows[0].data_json) if rows else {}
+        return rows[0].data if rows else {}
 
     def last_activity(self, session: str) -> float:
         """The time of the session's last event; 0 if it does not exist."""
@@ -199,7 +198,7 @@ class ManusSessions:
         rows = self._workflows.records.reader.events(
             EventQuery(session, type="role_chosen", limit=1)
         )
-        return json.loads(rows[0].data_json)["reasons"] if rows else []
+        return rows[0].data["reasons"] if rows else []
 
     def _known(self, session: str) -> ExecutionView | None:
         try:
