@@ -189,6 +189,9 @@ def test_a_project_names_bundles_by_digest_once_it_is_trusted(bundles: Bundles) 
     named.write_text(json.dumps({"bundles": {"house": entry}}), encoding="utf-8")
     trust.trust(str(bundles.workspace))
     assert "is outside" in bundles("list")[1]
+    named.write_text('{"bundles": {"house": {},\n"house": {}}}', encoding="utf-8")
+    trust.trust(str(bundles.workspace))
+    assert f"{named}:2: the key “house” is set twice." in bundles("list")[1]
 
 
 @needs("git")

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sam_tui.adapters.fleet.messages import MOST_PROMPT, Mode
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
-from sam_tui.core.text.nesting import plain_json
+from sam_tui.core.text.json_files import plain_json
 
 MOST_BYTES = 200_000_000
 MOST_TASKS = 100_000

@@ -38,6 +38,7 @@ from sam_tui.cli.options import (
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
+from sam_tui.core.text.json_files import plain_json
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import VERBS, Advanced, Verb
 from sam_tui.headless.interrupts import Interrupts
@@ -286,8 +287,8 @@ def _params(values: Values) -> dict[str, Any]:
     params: dict[str, Any] = {}
     if values["params"]:
         try:
-            decoded: Any = json.loads(values["params"])
-        except (ValueError, RecursionError) as error:
+            decoded = plain_json(values["params"])
+        except ValueError as error:
             raise UsageError(f"--params is not valid JSON: {error}.") from error
         if not isinstance(decoded, dict):
             raise UsageError("--params must be one JSON object.")
