@@ -121,7 +121,9 @@ def read_tasks(path: str) -> list[FleetTask]:
 
 def _words(error: Exception) -> str:
     if isinstance(error, ValidationError):
+        from sam_tui.core.text.field_faults import fault_words
+
         first = error.errors()[0]
         where = ".".join(str(part)[:_LONGEST_NAME] for part in first["loc"])
-        return f"{where}: {first['msg']}" if where else first["msg"]
+        return f"{where}: {fault_words(first)}" if where else fault_words(first)
     return str(error) or type(error).__name__

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from sam_tui.core import errors
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
+from sam_tui.core.text.field_faults import fault_words
 from sam_tui.core.text.json_files import json_of_file
 from sam_tui.core.usage import Usage
 
@@ -130,7 +131,7 @@ def read_steps(
     try:
         return _STEPS.validate_python(tuple(data))
     except ValidationError as error:
-        lines = [f"{_place(e['loc'])}: {e['msg']}" for e in error.errors()[:5]]
+        lines = [f"{_place(e['loc'])}: {fault_words(e)}" for e in error.errors()[:5]]
         text = f"The script {source} is invalid: " + "; ".join(lines) + "."
         raise ConfigurationError(text, hint=_HINT) from error
 

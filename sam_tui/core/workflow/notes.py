@@ -11,6 +11,7 @@ from sam_tui.core.ports.workflows import (
     ArtifactRow,
     FindingRow,
 )
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, require_running
 from sam_tui.core.workflow.execution.completion import (
@@ -150,8 +151,5 @@ def _finding(transaction: Transaction, finding: str) -> FindingRow:
 
 
 def _invalid(code: str, error: ValidationError) -> WorkflowRefused:
-    faults = [
-        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-        for fault in error.errors(include_url=False, include_input=False)
-    ]
+    faults = faults_of(error)
     return WorkflowRefused(code, f"{'; '.join(faults)}.", details={"faults": faults})

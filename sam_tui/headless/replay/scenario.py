@@ -22,6 +22,7 @@ from sam_tui.core.ports.files import FilesByPath, StoredFile
 from sam_tui.core.ports.policy import DecisionEntry
 from sam_tui.core.ports.storage import CallDisplay
 from sam_tui.core.prompt.reminders import ReminderChoice
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.text.invisible import json_visible
 from sam_tui.core.verdict import Decision
 
@@ -329,8 +330,7 @@ def read_scenario(name: str, data: bytes) -> Scenario:
     except (ValidationError, RecursionError) as error:
         where = ""
         if isinstance(error, ValidationError):
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = f": {' '.join(['.'.join(map(str, first['loc'])), first['msg']]).strip()}"[:300]
+            where = f": {faults_of(error)[0]}"[:300]
         hint = "“sam-tui sessions to-test” writes one."
         raise UsageError(f"{name} is not a recording{where}.", hint=hint) from None
     if not scenario.turns:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from sam_tools.build_and_version_control.quotes import needs_quotes, word, words
 from sam_tui.core.errors import ToolError
+from sam_tui.core.text.field_faults import fault_words
 from sam_tui.core.text.json_files import RepeatedKey, plain_json
 from sam_tui.core.text.plain import gist
 
@@ -229,7 +230,7 @@ def read_entries(tasks: Sequence[Mapping[str, object]], name: str) -> Definition
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
             faults[str(label)] = ToolError(
-                f"Task {gist(str(label), 80)!r} in {name} is wrong: `{where}`: {first['msg']}."
+                f"Task {gist(str(label), 80)!r} in {name} is wrong: `{where}`: {fault_words(first)}."
             )
     return Definitions(tuple(entries), faults)
 

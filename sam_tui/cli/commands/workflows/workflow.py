@@ -38,7 +38,6 @@ from sam_tui.cli.options import (
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
-from sam_tui.core.text.json_files import plain_json
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import VERBS, Advanced, Verb
 from sam_tui.headless.interrupts import Interrupts
@@ -286,6 +285,8 @@ def _params(values: Values) -> dict[str, Any]:
     """Parameters from --params and -p. Raises ``UsageError``."""
     params: dict[str, Any] = {}
     if values["params"]:
+        from sam_tui.core.text.json_files import plain_json
+
         try:
             decoded = plain_json(values["params"])
         except ValueError as error:

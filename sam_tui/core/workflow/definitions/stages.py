@@ -14,6 +14,7 @@ from typing import Annotated, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sam_tui.core.errors import UsageError
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.definitions.graph import ancestors
 from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
 
@@ -235,9 +236,7 @@ class StageReader:
         try:
             self.steps.append((position, Step.model_validate(values)))
         except ValidationError as error:
-            for fault in error.errors(include_url=False, include_input=False):
-                name = "".join(f".{part}" for part in fault["loc"])
-                self.faults.append(f"{position}{name}: {fault['msg']}")
+            self.faults += faults_of(error, position)
 
 
 def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
@@ -248,8 +247,7 @@ def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
         try:
             Sampling.model_validate(dict(payload))
         except ValidationError as error:
-            for fault in error.errors(include_url=False, include_input=False):
-                yield f".sub_task_input.{fault['loc'][0]}: {fault['msg']}"
+            yield from faults_of(error, ".sub_task_input")
 
 
 def prompt_of(payload: Fields, before: Sequence[str]) -> str:

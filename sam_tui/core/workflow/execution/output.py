@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sam_tui.core.inquiry import chosen
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.schema import value_faults
 from sam_tui.core.workflow.refusals import WorkflowRefused, output_refused
@@ -162,10 +163,7 @@ def read_output(step: Step, value_given: object) -> StepOutput:
     try:
         output = StepOutput.model_validate(fields)
     except ValidationError as error:
-        for fault in error.errors(include_url=False, include_input=False):
-            where = ".".join(str(part) for part in ("output", *fault["loc"]))
-            faults.append(f"{where}: {fault['msg']}")
-        raise _invalid(step, faults) from None
+        raise _invalid(step, [*faults, *faults_of(error, "output")]) from None
     if faults:
         raise _invalid(step, faults)
     return output
