@@ -22,7 +22,6 @@ from sam_tui.core.ports.files import FilesByPath, StoredFile
 from sam_tui.core.ports.policy import DecisionEntry
 from sam_tui.core.ports.storage import CallDisplay
 from sam_tui.core.prompt.reminders import ReminderChoice
-from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.text.invisible import json_visible
 from sam_tui.core.verdict import Decision
 
@@ -324,6 +323,8 @@ def files_of(
 def read_scenario(name: str, data: bytes) -> Scenario:
     """The scenario in a file of that name. Raises ``UsageError``."""
     from pydantic import ValidationError
+
+    from sam_tui.core.text.field_faults import faults_of
 
     try:
         scenario = _adapter().validate_json(data)
