@@ -18,7 +18,6 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
-from sam_tui.core.text.json_files import json_of_file
 
 REFUSAL = "No. Go on without it."
 _FORM = 'Each entry is {"match": "a regular expression", "reply": "approve", "deny" or a text}.'
@@ -120,6 +119,8 @@ def inquiry_texts(inquiry: Inquiry) -> list[str]:
 
 
 def _load(path: str) -> list[object]:
+    from sam_tui.core.text.json_files import json_of_file
+
     try:
         data = read_named(os.path.expanduser(path), most=_LONGEST)
     except UnusableFile as error:
