@@ -128,6 +128,10 @@ def test_a_bundle_counts_once_its_bytes_are_trusted_and_is_held_in_the_assembled
         lines = bundles("add", str(bundles.source))[1].splitlines()
         assert "  0 files, 0 of them programs" not in lines and "b" not in lines
         bundles.write("hooks/hooks.json", events)
+    bundles.write(".claude-plugin/plugin.json", '{"name": "review",\n"name": "other"}')
+    lines = bundles("add", str(bundles.source))[1].splitlines()
+    assert "  left out .claude-plugin/plugin.json:2: the key “name” is set twice." in lines
+    bundles.write(".claude-plugin/plugin.json", json.dumps(hostile))
     alone = bundles.source.parent / "alone"
     (alone / "commands").mkdir(parents=True)
     (alone / "commands/c.md").write_text("Say hello", encoding="utf-8")
