@@ -21,6 +21,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Inquiry, Question
 from sam_tui.core.ports.files import EditorBuffers
 from sam_tui.core.runtime import Opening, Runtime
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.todos.item import one_line
 from sam_tui.json_rpc import MessageWire
 from sam_tui.line_pipes import LinePipes
@@ -368,11 +369,7 @@ def _read(model: type[Request], params: object) -> Request:
         _insist_whole(request, params)
         return request
     except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            for fault in error.errors(include_url=False, include_context=False, include_input=False)
-        ]
-        details = {"errors": faults[:_MOST_FAULTS]}
+        details = {"errors": faults_of(error)[:_MOST_FAULTS]}
         raise RequestError(_INVALID_PARAMS, "Invalid params", details) from error
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import read_settings
 from sam_tui.core.ports.model import ModelFacts
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.text.toml_lines import toml_table
 from sam_tui.core.usage import Price
 
@@ -41,8 +42,7 @@ def read_prices(config_dir: str) -> Mapping[str, Price]:
     try:
         tables = TypeAdapter(dict[str, _PriceTable]).validate_python(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        why = f"{' '.join(map(str, first['loc']))}: {first['msg']}"
+        why = faults_of(error)[0]
         raise ConfigurationError(
             f"{path} is not a list of prices: {why}.", hint=_PRICES_HINT
         ) from error

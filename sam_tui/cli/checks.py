@@ -1,10 +1,12 @@
-"""Checks of ``sam-tui doctor`` on the services that the environment configures."""
+"""Checks of ``sam-tui doctor`` on instruction files and on services that the environment configures."""
 
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+from sam_tui.folders import INSTRUCTION_FILES
 
 State = Literal["ok", "note", "missing"]
 
@@ -20,6 +22,41 @@ class DoctorCheck:
 
 
 Examination = tuple[str, Callable[[], DoctorCheck]]
+
+
+def instructions(config_dir: str, workspace: str) -> DoctorCheck:
+    """The files that tell the agent how to work: which it gets, and which not and why."""
+    from sam_tui.adapters.policy import FileTrust
+    from sam_tui.adapters.policy.trust import INSTRUCTIONS
+
+    personal = os.path.join(config_dir, INSTRUCTION_FILES[0])
+    yours = [personal] if os.path.isfile(personal) else []
+    trust = FileTrust(config_dir)
+    believed = trust.believed(workspace, deep=True)
+    theirs = [file.name for file in believed if file.meaning.startswith(INSTRUCTIONS)]
+    if theirs and trust.state(workspace) != "trusted":
+        notes = [*yours, f"not trusted: {', '.join(theirs[:5])}"]
+        return DoctorCheck("instructions", "note", "; ".join(notes), "sam-tui trust")
+    unread = {name: why for name in [*yours, *theirs] if (why := _unread(name, workspace))}
+    used = ", ".join(name for name in [*yours, *theirs] if name not in unread) or "none"
+    if not unread:
+        return DoctorCheck("instructions", "ok", used)
+    left_out = ", ".join(f"{name} ({why})" for name, why in unread.items())
+    return DoctorCheck("instructions", "note", f"{used}; left out: {left_out}")
+
+
+def _unread(name: str, workspace: str) -> str:
+    """Why the agent does not get an instruction file; empty for one that it gets."""
+    from sam_tui.adapters.instructions.files import LARGEST
+
+    path = os.path.join(workspace, name)
+    first = os.path.join(os.path.dirname(path), INSTRUCTION_FILES[0])
+    if os.path.islink(path) and not os.path.isabs(name):
+        return "a link, and no link is followed"
+    if path.endswith(INSTRUCTION_FILES[1]) and os.path.isfile(first) and not os.path.islink(first):
+        return f"{INSTRUCTION_FILES[0]} beside it is used"
+    large = os.path.isfile(path) and os.path.getsize(path) > LARGEST
+    return f"over {LARGEST:,} bytes: shorten it" if large else ""
 
 
 def online_services(settings: str) -> tuple[Examination, ...]:

@@ -18,7 +18,6 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
-from sam_tui.core.text.nesting import plain_json
 
 REFUSAL = "No. Go on without it."
 _FORM = 'Each entry is {"match": "a regular expression", "reply": "approve", "deny" or a text}.'
@@ -120,13 +119,13 @@ def inquiry_texts(inquiry: Inquiry) -> list[str]:
 
 
 def _load(path: str) -> list[object]:
+    from sam_tui.core.text.json_files import json_of_file
+
     try:
         data = read_named(os.path.expanduser(path), most=_LONGEST)
-        value = plain_json(data.decode("utf-8-sig"))
     except UnusableFile as error:
         raise ConfigurationError(f"{path} {error}.", hint=_FORM) from error
-    except ValueError as error:
-        raise ConfigurationError(f"{path} is not valid JSON: {error}.", hint=_FORM) from error
+    value = json_of_file(data, path, hint=_FORM)
     if not isinstance(value, list):
         raise ConfigurationError(f"{path} must contain a JSON list.", hint=_FORM)
     return cast("list[object]", value)

@@ -21,6 +21,7 @@ from sam_tui.core.inquiry import Answer, ApprovalRequest, Inquiry
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_named, write_named
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import CallDelta, Delta, Model, ModelRequest
+from sam_tui.core.text.json_files import json_of_file
 from sam_tui.headless.answers import AnswerEntry
 from sam_tui.headless.ledger import tool_input
 from sam_tui.headless.outcome import RunOutcome
@@ -201,11 +202,10 @@ def read_approvals(path: str, *, required: bool) -> Approvals:
     if not required:
         return Approvals(path)
     try:
-        value: object = json.loads(read_named(path, most=_MOST).decode("utf-8-sig"))
+        data = read_named(path, most=_MOST)
     except (UnusableFile, MissingFile) as error:
         raise ConfigurationError(f"{path} {error}.", hint=_HINT) from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path} is not valid JSON: {error}.", hint=_HINT) from error
+    value = json_of_file(data, path, hint=_HINT)
     table = cast("dict[str, Any]", value if isinstance(value, dict) else {})
     conversation, raw = table.get("conversation"), table.get("entries")
     if not isinstance(conversation, str) or not isinstance(raw, list):

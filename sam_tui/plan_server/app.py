@@ -14,9 +14,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sam_tui.core.errors import SamError, UsageError
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.plan_server.tasks import Fields, ServedTask, ServedTasks, TooMany
 
+_MOST_FAULTS = 10
 MOST_BODY = 2_500_000
 """Bytes: the longest task, each of its characters escaped as a pair."""
 PUBLIC = frozenset({("GET", "/"), ("GET", "/openapi.json")})
@@ -202,9 +204,7 @@ async def _body(request: Request, form: type[Body]) -> Body:
     try:
         return form.model_validate_json(bytes(body))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise HTTPException(400, f"{where}: {first['msg']}" if where else first["msg"]) from None
+        raise HTTPException(400, f"{'; '.join(faults_of(error, 'body')[:_MOST_FAULTS])}.") from None
 
 
 def _refused(status: int, why: str) -> Response:

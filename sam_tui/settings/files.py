@@ -1,6 +1,5 @@
 """Reads settings files, reports a fault with file and line, and changes them without losing a comment."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -87,10 +86,9 @@ def settings_of_option(value: str) -> SettingsFile:
         if faults:
             raise faults[0]
         return file
-    try:
-        tables: object = json.loads(text)
-    except (ValueError, RecursionError) as broken:
-        raise ConfigurationError(f"{path} is not JSON: {broken}.") from None
+    from sam_tui.core.text.json_files import json_of_file
+
+    tables = json_of_file(text, path)
     values: dict[str, Value] = {}
     for at, entry in _entries(cast("dict[str, object]", tables)):
         key = ".".join(at)

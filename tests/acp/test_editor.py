@@ -335,6 +335,8 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_heard(running: Edito
     for method, given in wrong:
         answer = running.ask(method, **given)
         assert (method, given, answer.get("error", {}).get("code")) == (method, given, -32602)
+    answer = running.ask("session/new", mcpServers=[])
+    assert answer["error"]["data"]["errors"] == ["cwd: is missing"]
     answer = running.ask("session/new", cwd="/no/such", mcpServers=[])
     assert answer["error"]["data"]["errors"] == ["/no/such does not exist."]
     running.send(b'{"id":"deep","method":"x","params":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001)

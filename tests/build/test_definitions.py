@@ -60,6 +60,14 @@ async def test_a_broken_tasks_file_is_told(harness: Harness, define: Define, tex
 
 
 @pytest.mark.requirement("build:tasks-file")
+async def test_a_tasks_file_with_a_key_twice_is_told_with_its_line(
+    harness: Harness, define: Define
+) -> None:
+    define(text='{"tasks": [{"label": "x", "command": "a", // one\n"command": "b"}]}')
+    assert "line 2: the key “command” is set twice" in await harness.bad("run_task", label="x")
+
+
+@pytest.mark.requirement("build:tasks-file")
 async def test_a_tasks_file_behind_a_link_to_the_outside_is_not_read(
     harness: Harness, tmp_path: Path
 ) -> None:

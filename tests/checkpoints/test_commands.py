@@ -49,11 +49,12 @@ def test_a_folder_that_a_command_deleted_comes_back(sam: Command) -> None:
     assert (source / "a.py").read_text(encoding="utf-8") == "print(1)\n"
     assert (sam.workspace / "b.txt").read_text(encoding="utf-8") == "mine\n"
     forward = done.out.split()[-1]
-    assert sam("checkpoints", "restore", first, "b.txt").code == 0
+    assert sam("checkpoints", "restore", first, str(sam.workspace / "b.txt")).code == 0
     assert not (sam.workspace / "b.txt").exists()
     assert sam("checkpoints", "restore", forward).code == 0
     assert not source.exists()
-    assert sam("checkpoints", "restore", first, "nothing").code == 2
+    outside = sam("checkpoints", "restore", first, "../x")
+    assert (outside.code, "changes nothing at '../x'" in outside.err) == (2, True)
     assert sam("checkpoints", "show", "999").code == 1
     word = sam("checkpoints", "restore", "before")
     assert (word.code, "'before' is not a checkpoint. “sam-tui checkpoints list”" in word.err) == (

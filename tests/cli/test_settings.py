@@ -137,7 +137,8 @@ def test_a_run_takes_what_files_set_and_options_win(
 
 
 GIVEN = {
-    "{": "is not JSON",
+    "{": "--settings is not valid JSON",
+    '{"model": {\n"name": "x",\n"name": "y"}}': "--settings:3: the key “name” is set twice.",
     '{"model": "sonnet"}': "Write [model] above",
     '{"model": {"nmae": "x"}}': "“model.name”",
     '{"run": {"max_turns": "3"}}': "a whole number",
@@ -149,7 +150,8 @@ GIVEN = {
 BROKEN = {
     '[model]\nnmae = "x"': (2, "“model.name”"),
     '[modle]\nname = "x"': (1, "the section [model]"),
-    '[model]\nname = "x"\nname = "y"': (3, "this key is set twice"),
+    '[model]\nname = "x"\nname = "y"': (3, "the key “name” is set twice"),
+    "[status]\ncommand = {a = 1, a = 2}": (2, "the key “a” is set twice"),
     "[model]\n[agent]\n[model]": (3, "the table [model] is there twice"),
     "\ufeff[model]\nname = 3": (2, "model.name must be a text"),
     'name = "x"': (1, "“model.name”"),

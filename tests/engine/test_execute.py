@@ -2,9 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.clock import SystemClock
@@ -13,6 +14,7 @@ from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.redaction.shield import Shield
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.tooling.redaction import masked_decision
 from sam_tui.core.verdict import Decision
 from tests.fakes.engine_kit import Kit, open_kit
@@ -84,6 +86,45 @@ async def test_a_call_that_cannot_run_says_what_is_wrong_and_what_to_do(
     for word in words:
         assert word in done.finished.text
     assert [type(e) for e in kit.events.drain()].count(ToolFinished) == 1
+
+
+class Wrong(BaseModel):
+    """One field for each kind of fault."""
+
+    model_config = ConfigDict(extra="forbid")
+    whole: int
+    number: float = Field(le=2.5)
+    few: tuple[str, ...] = Field(min_length=1)
+    many: list[int] = Field(max_length=2)
+    short: str = Field(max_length=3)
+    word: Literal["a", "b"]
+    lower: str = Field(pattern="^[a-z]+$")
+    truth: bool
+    table: dict[str, int]
+    absent: int
+
+
+@pytest.mark.requirement("execute:clear-faults")
+def test_each_fault_of_a_form_is_its_place_and_what_must_be_there() -> None:
+    fields = {
+        "whole": 1.5, "number": 3, "few": [], "many": [1, 2, 3], "short": "long", "word": "c",
+        "lower": "A", "truth": "perhaps", "table": 7, "more": 1,
+    }  # fmt: skip
+    with pytest.raises(ValidationError) as raised:
+        Wrong.model_validate(fields)
+    assert faults_of(raised.value, "form") == [
+        "form.whole: must be a whole number",
+        "form.number: must be at most 2.5",
+        "form.few: must have at least 1 entry",
+        "form.many: must have at most 2 entries",
+        "form.short: must have at most 3 characters",
+        "form.word: must be 'a' or 'b'",
+        "form.lower: does not match the pattern ^[a-z]+$",
+        "form.truth: must be true or false",
+        "form.table: must be an object",
+        "form.absent: is missing",
+        "form.more: there is no such field",
+    ]
 
 
 @pytest.mark.requirement("execute:guarded")

@@ -161,9 +161,11 @@ def test_all_faults_of_a_task_file_are_told_with_their_lines(tmp_path: Path) -> 
         '{"prompt": "a", "mode": "god"}': "line 8: mode",
         '{"prompt": "a", "max_cost": -1}': "line 9: max_cost",
         "[1]": "line 10",
-        '{"prompt": "a", "prompt": "b"}': "line 11: 'prompt' stands there twice",
+        '{"prompt": "a", "prompt": "b"}': "line 11: the key “prompt” is set twice",
         '{"prompt": ' + "[" * 100_000: "line 12: it is nested too deep",
-        '{"prompt": "a", "' + "x" * 100_000 + '": 1}': f"line 13: {'x' * 60}: Extra",
+        '{"prompt": "a", "'
+        + "x" * 100_000
+        + '": 1}': f"line 13: {'x' * 60}: there is no such field",
         '{"prompt": "' + "x" * 2_000_000 + '"}': "line 14: it is longer than 1600000 bytes",
         '{"prompt": "a", "max_cost": Infinity}': "line 15: max_cost",
     }

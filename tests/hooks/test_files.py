@@ -29,6 +29,10 @@ def group(*entries: dict[str, Any], event: str = "PreToolUse", **more: Any) -> d
 
 WRONG: list[tuple[Any, str]] = [
     ("{", "not valid JSON: .* line 1"),
+    (
+        '{"hooks": {"Stop": [],\n"\\u0053top": []},\n"hooks": {}}',
+        r"^/cfg/hooks\.json:2: the key “Stop” is set twice\.",
+    ),
     ("[" * 100_000, "not valid JSON"),
     ([], "the file: must be an object"),
     ({"hook": {}}, "the file: unknown key “hook”.*\nKnown: hooks, description"),
@@ -68,7 +72,7 @@ def test_what_is_wrong_in_a_file_is_named_with_its_place_and_what_is_allowed(
     with pytest.raises(ConfigurationError) as raised:
         parse_hooks(text, "/cfg/hooks.json", "user")
     told = raised.value.explain()
-    assert told.startswith("/cfg/hooks.json: ")
+    assert told.startswith("/cfg/hooks.json")
     assert re.search(said, told, re.DOTALL), told
 
 
@@ -89,7 +93,7 @@ def test_a_file_as_others_write_them_is_read() -> None:
 @pytest.mark.requirement("hooks:errors")
 async def test_a_file_that_counts_and_cannot_be_read_is_no_start(place: Place) -> None:
     place.user_file.write_text("{", encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=r"hooks\.json: not valid JSON"):
+    with pytest.raises(ConfigurationError, match=r"hooks\.json is not valid JSON"):
         place.build()
     place.user_file.unlink()
     place.user_file.mkdir()

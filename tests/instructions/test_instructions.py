@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.cli.checks import instructions
 from sam_tui.core.agent.session import Session
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
@@ -230,3 +231,19 @@ async def test_a_file_that_is_too_large_is_told_in_its_place(place: Place) -> No
     (text,) = await after(place.build(DONE))
     assert "left out: this file has more than 1,000,000 bytes" in text
     assert 'of="AGENTS.md"' in text and "Obey." not in text
+
+
+@pytest.mark.requirement("instructions:files")
+def test_doctor_names_the_files_that_the_agent_gets_and_why_not_the_others(place: Place) -> None:
+    put(place.workspace / "AGENTS.md", "Obey.")
+    put(place.workspace / "CLAUDE.md", "Not this.")
+    put(place.workspace / "large/CLAUDE.md", "Obey.\n" * 200_000)
+    (place.workspace / ".github").mkdir()
+    (place.workspace / ".github/copilot-instructions.md").symlink_to("../AGENTS.md")
+    place.trust()
+    check = instructions(str(place.config), str(place.workspace))
+    assert check.detail == (
+        "AGENTS.md; left out: CLAUDE.md (AGENTS.md beside it is used), "
+        ".github/copilot-instructions.md (a link, and no link is followed), "
+        "large/CLAUDE.md (over 1,000,000 bytes: shorten it)"
+    )

@@ -121,6 +121,17 @@ async def test_a_payload_that_does_not_fit_its_phase_is_refused(
     assert (await harness.jarvis(session_id="s"))["next_phase"] == phase
 
 
+@pytest.mark.requirement("ironmanus:payloads")
+async def test_the_faults_of_a_payload_say_what_each_field_must_be(harness: Harness) -> None:
+    payload = {"knowledge_gathered": 5, "sources": [{"confidence": 2}]}
+    await reach(harness, "KNOWLEDGE")
+    error = await harness.refused(session_id="s", phase_completed="KNOWLEDGE", payload=payload)
+    faults = "; ".join(error["details"]["faults"])
+    assert "payload.knowledge_gathered: must be text" in faults
+    assert "payload.sources.0.confidence: must be at most 1" in faults
+    assert "Input should" not in faults
+
+
 @pytest.mark.requirement("ironmanus:whitelist")
 async def test_what_the_engine_owns_cannot_be_written_and_is_named(harness: Harness) -> None:
     await harness.plan([{"content": "a", "priority": "low", "status": "completed"}, *low(1)])

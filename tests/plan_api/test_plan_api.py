@@ -114,6 +114,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     assert process.returncode == 0, err
 
 
+WRONG_FORMS: list[tuple[object, str]] = [
+    ({"task": 5, "shell": "y"}, "body.task: must be text; body.shell: there is no such field."),
+    (b"[]", "body: must be an object."),
+    (b"{", "body: is not valid JSON: EOF while parsing an object at line 1 column 1."),
+]
+
+
 @pytest.mark.requirement("plan-api:access", "plan-api:codes")
 def test_who_may_call_and_what_is_no_request(server: Server) -> None:
     cases: list[tuple[int, str, str, object, dict[str, str]]] = [
@@ -151,6 +158,8 @@ def test_who_may_call_and_what_is_no_request(server: Server) -> None:
         assert answer[0] == status, (method, path, body, answer)
         if status in (400, 404, 413, 415):
             assert answer[1]["success"] is False and answer[1]["message"]
+    for form, words in WRONG_FORMS:
+        assert server.call("POST", PLAN, form)[1]["message"] == words
 
 
 @pytest.mark.requirement("plan-api:connections")

@@ -128,6 +128,10 @@ def test_a_bundle_counts_once_its_bytes_are_trusted_and_is_held_in_the_assembled
         lines = bundles("add", str(bundles.source))[1].splitlines()
         assert "  0 files, 0 of them programs" not in lines and "b" not in lines
         bundles.write("hooks/hooks.json", events)
+    bundles.write(".claude-plugin/plugin.json", '{"name": "review",\n"name": "other"}')
+    lines = bundles("add", str(bundles.source))[1].splitlines()
+    assert "  left out .claude-plugin/plugin.json:2: the key “name” is set twice." in lines
+    bundles.write(".claude-plugin/plugin.json", json.dumps(hostile))
     alone = bundles.source.parent / "alone"
     (alone / "commands").mkdir(parents=True)
     (alone / "commands/c.md").write_text("Say hello", encoding="utf-8")
@@ -189,6 +193,9 @@ def test_a_project_names_bundles_by_digest_once_it_is_trusted(bundles: Bundles) 
     named.write_text(json.dumps({"bundles": {"house": entry}}), encoding="utf-8")
     trust.trust(str(bundles.workspace))
     assert "is outside" in bundles("list")[1]
+    named.write_text('{"bundles": {"house": {},\n"house": {}}}', encoding="utf-8")
+    trust.trust(str(bundles.workspace))
+    assert f"{named}:2: the key “house” is set twice." in bundles("list")[1]
 
 
 @needs("git")

@@ -211,21 +211,21 @@ def broken(*following: str) -> dict[str, Any]:
 
 
 _LEFT_OUT = (
-    ("nothing", "inputSchema: Field required"),
-    ("list", "inputSchema: Input should be a valid dictionary"),
-    ("text", "inputSchema.type: Input should be 'object'"),
+    ("nothing", "inputSchema: is missing"),
+    ("list", "inputSchema: must be an object"),
+    ("text", "inputSchema.type: must be 'object'"),
     ("fields", "inputSchema.properties: "),
     ("(no name)", "a tool needs a name"),
-    ("(entry 8)", "name: Input should be a valid string"),
+    ("(entry 8)", "name: must be text"),
     ("good", "another tool is called mcp__one__good, too"),
-    ("told", "description: Input should be a valid string"),
+    ("told", "description: must be text"),
     ("(entry 12)", "it is not an object"),
     ("(entry 13)", "it is not an object"),
     ("deep", "its schema is nested too deep"),
-    ("resource (entry 2)", "uri: Input should be a valid string"),
+    ("resource (entry 2)", "uri: must be text"),
     ("resource (entry 3)", "it is not an object"),
-    ("template (entry 2)", "uriTemplate: Field required"),
-    ("prompt q", "arguments.0.name: Input should be a valid string"),
+    ("template (entry 2)", "uriTemplate: is missing"),
+    ("prompt q", "arguments.0.name: must be text"),
 )
 
 

@@ -297,6 +297,10 @@ async def test_what_is_wrong_with_a_server_is_said_with_file_and_key(
         ('{"mcpServers": ', "is not valid JSON"),
         ("[]", "must be an object"),
         ("\xff", "is not valid JSON"),
+        (
+            '{"mcpServers": {"a": {"command": "x",\n"command": "y"}}}',
+            "mcp.json:2: the key “command” is set twice.",
+        ),
     ],
 )
 async def test_a_file_that_is_no_such_file_is_named_with_what_is_wrong(

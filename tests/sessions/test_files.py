@@ -147,6 +147,10 @@ def test_exports_hold_no_secret_and_nothing_that_a_reader_runs(sam: Sam, workspa
         assert "\x1b" not in texts[ending]
         assert (workspace / f"out.{ending}").stat().st_mode & 0o777 == 0o600
     assert sam("sessions", "export", C, "-o", "out.md")[0] == 2, "nothing is replaced"
+    assert sam("sessions", "export", C, "-o", "out.xyz")[0] == 2, "the extension names no format"
+    assert not (workspace / "out.xyz").exists()
+    assert sam("sessions", "export", C, "-o", "out.xyz", "--format", "json")[0] == 0
+    assert (workspace / "out.xyz").read_text(encoding="utf-8") == texts["json"]
 
     page = Page()
     page.feed(texts["html"])

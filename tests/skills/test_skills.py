@@ -61,6 +61,7 @@ def test_a_file_as_others_write_them_is_read(front: str, description: str) -> No
     [
         ("name: a", "does not begin"),
         ("---\nname: a", "no second ---"),
+        ("---\nname: a\nName: b\n---\nx", "sets name twice at its top"),
         ("---\nname: A b\ndescription: d\n---\nx", "needs a name"),
         ("---\nname: ../../x\ndescription: d\n---\nx", "needs a name"),
         (f"---\nname: {'a' * 65}\ndescription: d\n---\nx", "needs a name"),

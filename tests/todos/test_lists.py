@@ -174,8 +174,14 @@ async def test_write_of_nothing_empties_a_list_without_completed_items(harness: 
             'Todo #4: priority "urgent" is none of low, medium, high, critical',
         ),
         ({"id": True, "title": "a", "status": "completed"}, "Item at index 1: id must be a number"),
-        ({"id": "x", "title": "a", "status": "completed"}, 'Item at index 1: id "x": '),
-        ({"id": 4, "title": "a", "status": "completed", "progress": "half"}, '"half": '),
+        (
+            {"id": "x", "title": "a", "status": "completed"},
+            'index 1: id "x" must be a whole number',
+        ),
+        (
+            {"id": 4, "title": "a", "status": "completed", "progress": "half"},
+            '"half" must be a number',
+        ),
         ("just text", "Item at index 1: is not an object"),
         ({"id": 4, "title": "x" * 400, "status": "completed"}, "title has 400 characters"),
         ({"id": 1, "title": "a", "status": "not-started"}, "Todo 1 is in the list 2 times"),

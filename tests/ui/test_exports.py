@@ -45,8 +45,11 @@ async def test_a_block_and_a_conversation_are_written_to_new_files_and_nothing_e
         written = (root / "notes" / "answer.md").read_text()
         assert written.startswith("See **this**: ") and SECRET not in written
         me.bench.perform("export_conversation", "all.json")
-        me.bench.perform("export_conversation", "all.json")
+        me.bench.perform("export_conversation", "all.xyz")
         await me.pilot.pause()
+        notices = me.app._notifications  # pyright: ignore[reportPrivateUsage] # no other way to see them
+        assert any("the extension .xyz names no format" in note.message for note in notices)
+        assert not (root / "all.xyz").exists()
         text = (root / "all.json").read_text()
         assert json.loads(text) and "See **this**" in text and SECRET not in text
     assert (root / "answer.md").read_text() == "mine"

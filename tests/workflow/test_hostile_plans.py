@@ -35,7 +35,7 @@ def zero(path: Path) -> None:
 PLANS: dict[str, tuple[str | Callable[[Path], None], str]] = {
     "deep": (f"{DEEP}{']' * 100_000}", "contains no plan: it is nested too deep"),
     "a deep value": ('[[{"x": ' + DEEP + "]" * 100_000 + "}]]", "it is nested too deep"),
-    "a key twice": ('[[{"stepId": "a", "stepId": "b"}]]', "'stepId' stands there twice"),
+    "a key twice": ('[[{"stepId": "a", "stepId": "b"}]]', "the key “stepId” is set twice"),
     "an id twice": (plain(thought("a"), thought("a")), "stepId: 'a' is used twice"),
     "a path as id": (plain(thought("../../x")), "stepId: an id is up to 64 letters"),
     "an id that clears the screen": (

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from sam_tui.adapters.bundles.content import BundleContent
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.text.json_files import json_of_file
 
 MANIFEST = ".claude-plugin/plugin.json"
 _PLACES = {
@@ -29,12 +30,24 @@ def manifest_of(content: BundleContent) -> Mapping[str, str]:
 
 
 def _table(content: BundleContent) -> Mapping[str, object]:
+    try:
+        table = _value(content)
+    except ConfigurationError:
+        return {}
+    return cast("dict[str, object]", table) if isinstance(table, dict) else {}
+
+
+def _value(content: BundleContent) -> object:
     file = content.files.get(MANIFEST)
-    return (json_object(file.data) if file is not None else None) or {}
+    return json_of_file(file.data, MANIFEST) if file is not None else {}
 
 
 def unread_of(content: BundleContent) -> Iterator[str]:
-    """The entries of a manifest that are not read from the place that it names."""
+    """What is wrong with a manifest, or its entries that are not read from the place that it names."""
+    try:
+        _value(content)
+    except ConfigurationError as fault:
+        yield str(fault)
     for key, value in _table(content).items():
         path = _PLACES.get(key, "")
         if key in _ABOUT or _is_usual(key, value, path):

@@ -20,6 +20,7 @@ from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bou
 from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.local_files.private_files import exclusive, replace_file
 from sam_tui.core.ports.policy import BundleFolder
+from sam_tui.core.text.json_files import json_of_file
 from sam_tui.folders import BUNDLES, PROJECT_BUNDLES
 
 COPIES = "bundles"
@@ -212,13 +213,14 @@ def project_bundles(trust: FolderTrust) -> tuple[Bundle, ...]:
         data = read_bounded(path, most=1_000_000, root=trust.folder) if trust.trusted else b""
         if not data or not trust.vouches(PROJECT_BUNDLES, data):
             return ()
-        entries = cast("dict[str, dict[str, str]]", json.loads(data)["bundles"])
+        table = cast("dict[str, dict[str, dict[str, str]]]", json_of_file(data, path))
+        entries = table["bundles"]
         return tuple(_pinned(trust.folder, name, entries[name]) for name in sorted(entries))
     except MissingFile:
         return ()
     except UnusableFile as why:
         raise ConfigurationError(f"{path} {why}.") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise ConfigurationError(
             f"{path} names no bundles.",
             hint='It is {"bundles": {"NAME": {"address": "…", "digest": "…"}}}: docs/bundles.md',

@@ -162,7 +162,8 @@ class Restoration:
         failed += self._apply(puts, then)
         if failed:
             raise CheckpointError(
-                f"{len(failed)} of {len(changes)} files were not restored: {'; '.join(failed[:5])}",
+                f"{len(failed)} of {len(changes)} files were not restored: "
+                f"{'; '.join(words.rstrip('.') for words in failed[:5])}.",
                 hint="The others were. The checkpoint made just before has them as they were.",
             )
 

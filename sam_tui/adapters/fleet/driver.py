@@ -22,6 +22,7 @@ from sam_tui.adapters.fleet.records import FleetFolder, FleetQuestion, TaskRecor
 from sam_tui.adapters.fleet.tasks import FleetTask, Rate
 from sam_tui.adapters.fleet.workspaces import is_applied, refused_in
 from sam_tui.core.ports.fleets import OPEN
+from sam_tui.core.text.field_faults import faults_of
 
 TICK_SECONDS = 0.05
 _LOOK_SECONDS = 0.5
@@ -307,7 +308,7 @@ def _checked(result: messages.SubTaskResult) -> tuple[messages.HeadlessResult, s
         try:
             data = messages.HeadlessResult.model_validate(result.result_data)
         except ValidationError as error:
-            why = f"The result has the wrong form: {error.errors()[0]['msg']}"
+            why = f"The result has the wrong form: {faults_of(error)[0]}"
     if result.status == "COMPLETED" and result.worker_agent_role != messages.FLEET_ROLE:
         why = f"A worker of another role answered: {result.worker_agent_role}."
     return data, why

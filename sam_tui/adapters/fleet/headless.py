@@ -33,6 +33,7 @@ from sam_tui.adapters.fleet.messages import (
 )
 from sam_tui.adapters.fleet.queues import WorkHold
 from sam_tui.adapters.fleet.workspaces import TaskFolder, clone, open_bundle
+from sam_tui.core.text.field_faults import faults_of
 
 BEAT_SECONDS = 1.0
 GRACE_SECONDS = 5.0
@@ -74,7 +75,8 @@ class HeadlessRuns:
         try:
             wish = HeadlessInput.model_validate(task.sub_task_input)
         except ValidationError as error:
-            raise UntrustedMessage(f"The input of a task has the wrong form: {error}.") from None
+            why = "; ".join(faults_of(error))
+            raise UntrustedMessage(f"The input of a task has the wrong form: {why}.") from None
         if wish.model and wish.model not in self.allowance.models:
             raise UntrustedMessage(
                 f"This worker does not let tasks use {wish.model}.",

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sam_tui.core.errors import SamError
+from sam_tui.core.text.field_faults import faults_of
 
 FLEET_ROLE = "FleetAgent"
 """Who runs a whole headless task. The other roles are those of plans."""
@@ -154,9 +155,7 @@ class Seal:
         try:
             return model.model_validate_json(body)
         except ValidationError as error:
-            raise UntrustedMessage(
-                f"A {kind} has the wrong form: {error.errors()[0]['msg']}."
-            ) from None
+            raise UntrustedMessage(f"A {kind} has the wrong form: {faults_of(error)[0]}.") from None
 
     def _mark(self, kind: str, body: str) -> str:
         text = f"{kind}\0{body}".encode("utf-8", "surrogatepass")

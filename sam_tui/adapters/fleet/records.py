@@ -25,6 +25,7 @@ from sam_tui.adapters.fleet.tasks import FleetLimits, FleetTask
 from sam_tui.core.errors import SamError, StorageError, UsageError
 from sam_tui.core.local_files.private_files import replace_file
 from sam_tui.core.ports.fleets import OPEN, FleetInquiry, FleetStatus, FleetTaskLine
+from sam_tui.core.text.field_faults import faults_of
 
 State = Literal["waiting", "queued", "applying", "done", "conflict", "failed", "cancelled"]
 
@@ -269,7 +270,7 @@ class Fleets:
             for task in tasks:
                 fleet.records[task.id] = _record(path / "tasks" / f"{task.id}.json", task.id)
         except (OSError, ValidationError) as error:
-            raise StorageError(f"The fleet in {path} cannot be read: {error}.") from error
+            raise StorageError(f"The fleet in {path} cannot be read: {_why(error)}.") from error
         return fleet
 
     def names(self) -> list[str]:
@@ -279,6 +280,11 @@ class Fleets:
 
 
 _FOLDERS = ("tasks", "patches", "logs", "answers")
+
+
+def _why(error: OSError | ValidationError) -> str:
+    """What is wrong with the files of a fleet."""
+    return faults_of(error)[0] if isinstance(error, ValidationError) else str(error)
 
 
 def _record(path: Path, id: str) -> TaskRecord:

@@ -32,6 +32,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, mint_conversation
 from sam_tui.core.inquiries import Inquiries, InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Question
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 from sam_tui.core.tooling.executor import Executed
@@ -89,7 +90,7 @@ class StepQueues:
         try:
             data = StepData.model_validate(result.result_data)
         except ValidationError as error:
-            what = error.errors()[0]["msg"]
+            what = faults_of(error)[0]
             raise ToolError(f"The worker's result has the wrong form: {what}.") from None
         return ToolResult(data.text, data=data.data)
 

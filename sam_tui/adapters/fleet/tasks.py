@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sam_tui.adapters.fleet.messages import MOST_PROMPT, Mode
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
-from sam_tui.core.text.nesting import plain_json
+from sam_tui.core.text.json_files import plain_json
 
 MOST_BYTES = 200_000_000
 MOST_TASKS = 100_000
@@ -121,7 +121,9 @@ def read_tasks(path: str) -> list[FleetTask]:
 
 def _words(error: Exception) -> str:
     if isinstance(error, ValidationError):
+        from sam_tui.core.text.field_faults import fault_words
+
         first = error.errors()[0]
         where = ".".join(str(part)[:_LONGEST_NAME] for part in first["loc"])
-        return f"{where}: {first['msg']}" if where else first["msg"]
+        return f"{where}: {fault_words(first)}" if where else fault_words(first)
     return str(error) or type(error).__name__

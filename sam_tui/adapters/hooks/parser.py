@@ -1,6 +1,5 @@
 """Reads the text of a hooks file; an unknown part of it is an error that names the place."""
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, cast
@@ -8,6 +7,7 @@ from typing import Any, cast
 from sam_tui.adapters.hooks.claude_calls import is_of_claude, names_of
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.hooks import HOOK_EVENTS, Hook, HookEvent, HookSource
+from sam_tui.core.text.json_files import json_of_file
 
 DEFAULT_TIMEOUT = 60.0
 LONGEST_TIMEOUT = 600.0
@@ -29,10 +29,7 @@ def parse_hooks(
     A bundle's file is written for other programs: parts without a meaning here are left out, and named
     in ``left_out``.
     """
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path}: not valid JSON: {error}.") from None
+    data = json_of_file(text, path)
     return _Reader(path, source, [] if left_out is None else left_out).file(data)
 
 

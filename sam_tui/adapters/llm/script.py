@@ -1,6 +1,5 @@
 """The file that a scripted model plays: its format, and how it is read."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -10,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from sam_tui.core import errors
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
+from sam_tui.core.text.field_faults import fault_words
+from sam_tui.core.text.json_files import json_of_file
 from sam_tui.core.usage import Usage
 
 ErrorType = Literal[
@@ -130,7 +131,7 @@ def read_steps(
     try:
         return _STEPS.validate_python(tuple(data))
     except ValidationError as error:
-        lines = [f"{_place(e['loc'])}: {e['msg']}" for e in error.errors()[:5]]
+        lines = [f"{_place(e['loc'])}: {fault_words(e)}" for e in error.errors()[:5]]
         text = f"The script {source} is invalid: " + "; ".join(lines) + "."
         raise ConfigurationError(text, hint=_HINT) from error
 
@@ -138,15 +139,10 @@ def read_steps(
 def read_file(path: Path) -> tuple[ScriptStep, ...]:
     """The steps of a script file; ConfigurationError when it cannot be read or is not one."""
     try:
-        parsed: object = json.loads(read_named(str(path), most=_LARGEST).decode("utf-8"))
+        data = read_named(str(path), most=_LARGEST)
     except UnusableFile as error:
         raise ConfigurationError(f"The script {path} {error}.", hint=_HINT) from error
-    except json.JSONDecodeError as error:
-        position = f"line {error.lineno}, column {error.colno}"
-        text = f"The script {path} is not JSON at {position}: {error.msg}."
-        raise ConfigurationError(text, hint=_HINT) from error
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise ConfigurationError(f"The script {path} is not JSON in UTF-8.") from error
+    parsed = json_of_file(data, str(path), hint=_HINT)
     if not isinstance(parsed, list):
         raise ConfigurationError(f"The script {path} is not a list of steps.", hint=_HINT)
     return read_steps(cast("list[Mapping[str, object]]", parsed), source=str(path))

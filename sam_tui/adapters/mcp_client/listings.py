@@ -9,6 +9,7 @@ from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, hints_of
+from sam_tui.core.text.field_faults import fault_words
 
 MOST_LISTED, MOST_PAGES = 2_000, 50
 _REVISION = "2025-11-25"
@@ -99,7 +100,7 @@ def _fitting(
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             field = ".".join(str(part) for part in first["loc"][2:])
-            faults.append((_called(fields, read[0], number), f"{field}: {first['msg']}"))
+            faults.append((_called(fields, read[0], number), f"{field}: {fault_words(first)}"))
         except ValueError as error:
             faults.append((_called(fields, read[0], number), str(error)))
         else:

@@ -36,6 +36,7 @@ from sam_tui.adapters.mcp_client.elicitation import (
 )
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, hints_of, plain
 from sam_tui.core.errors import ToolError
+from sam_tui.core.text.field_faults import faults_of
 
 BURST, A_SECOND = 5_000.0, 500.0
 """Notifications; a request of the server's counts as five."""
@@ -256,9 +257,8 @@ def fault_of(error: BaseException) -> str:
     error = _first(error)
     match error:
         case OAuthFlowError(__context__=ValidationError() as cause):
-            field = cause.errors(include_url=False, include_input=False)[0]
-            words = " ".join((str(error).partition(":")[0] + ":", *map(str, field["loc"])))
-            return plain(f"{words} {field['msg']}", _LONGEST_FAULT)
+            words = f"{str(error).partition(':')[0]}: {faults_of(cause)[0]}"
+            return plain(words, _LONGEST_FAULT)
         case MCPError():
             return plain(error.error.message, _LONGEST_FAULT)
         case ValidationError():

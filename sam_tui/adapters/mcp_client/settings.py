@@ -11,6 +11,7 @@ from sam_tui.adapters.mcp_client.oauth_settings import KEYS, OAuthSettings, oaut
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.ports.servers import ServerSource
+from sam_tui.core.text.json_files import json_of_file
 
 USER_FILE, PROJECT_FILE = "mcp.json", ".mcp.json"
 START_SECONDS, CALL_SECONDS = 30.0, 300.0
@@ -272,11 +273,7 @@ def data_of(path: str, *, root: str = "") -> bytes | None:
 
 def table_of(data: bytes, path: str) -> dict[str, object]:
     """The JSON object of a file. Raises ``ConfigurationError``, naming the file."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path} is not valid JSON: {error}.") from None
-    return _object(value, path)
+    return _object(json_of_file(data, path), path)
 
 
 def _object(value: object, where: str) -> dict[str, object]:

@@ -66,8 +66,10 @@ def _values(lines: list[str]) -> dict[str, str]:
         match = _KEY.fullmatch(line.rstrip())
         if match is None:
             raise UnusableSkill("has a line without a key at its top")
-        first = (match[2] or "").strip()
-        last = blocks[match[1].lower()] = [] if _BLOCK.fullmatch(first) else [first]
+        key, first = match[1].lower(), (match[2] or "").strip()
+        if key in blocks:
+            raise UnusableSkill(f"sets {key} twice at its top")
+        last = blocks[key] = [] if _BLOCK.fullmatch(first) else [first]
     return {key: _unquoted(" ".join(filter(None, parts))) for key, parts in blocks.items()}
 
 

@@ -1,6 +1,7 @@
 """``sam-tui checkpoints``: the files of the workspace before each change, and going back to them."""
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
 from datetime import datetime
@@ -125,14 +126,21 @@ async def _restore(
 ) -> tuple[RewindPlan, frozenset[str], int]:
     plan = await runtime.rewinder.plan_of(checkpoint)
     paths_of_plan = frozenset(change.path for change in plan.changes)
-    if unknown := [path for path in paths if path not in paths_of_plan]:
+    named = [_below(runtime.workspace.root, path) for path in paths]
+    if unknown := [path for path in named if path not in paths_of_plan]:
         raise UsageError(
-            f"{unknown[0]!a} is as it was at checkpoint {checkpoint}, or only others changed it.",
+            f"Checkpoint {checkpoint} changes nothing at {unknown[0]!a}: it is as it was then, no call "
+            "changed it, or it is outside the workspace.",
             hint=f"“sam-tui checkpoints show {checkpoint}” names what can be restored.",
         )
-    chosen = frozenset(paths) or (paths_of_plan if everything else frozenset(plan.safe))
+    chosen = frozenset(named) or (paths_of_plan if everything else frozenset(plan.safe))
     forward = await runtime.checkpoints.restore(plan, chosen) if chosen else 0
     return plan, chosen, forward
+
+
+def _below(root: str, path: str) -> str:
+    """A path as plans have it: relative to the workspace ``root``."""
+    return os.path.relpath(os.path.join(root, path), root)
 
 
 @checkpoints_group.command("prune", short_help="Drop old checkpoints, or all.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui import __version__
-from sam_tui.cli.checks import DoctorCheck, State, online_services, processes
+from sam_tui.cli.checks import DoctorCheck, State, instructions, online_services, processes
 from sam_tui.cli.options import closing_runtime, place_options, workspace_of
 from sam_tui.cli.results import print_json
 from sam_tui.cli.streams import require_output
@@ -99,7 +99,7 @@ def examine(
         ("audit log", lambda: _audit(folders) if database.state == "ok" else database),
         ("trust", lambda: _trust(folders, workspace)),
         ("policy", lambda: _policy(folders, workspace)),
-        ("instructions", lambda: _instructions(folders, workspace)),
+        ("instructions", lambda: instructions(folders.config_dir, workspace)),
         ("hooks", lambda: _hooks(values)),
         ("MCP servers", lambda: _servers(values)),
         *online_services(folders.config_dir),
@@ -310,31 +310,6 @@ def _policy(folders: "AppFolders", workspace: str) -> DoctorCheck:
     if layers.project.rules and not layers.trusted:
         return DoctorCheck("policy", "note", "; ".join(parts), "The project's rules only tighten.")
     return DoctorCheck("policy", "ok", "; ".join(parts))
-
-
-def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
-    """The files that tell the agent how to work, and whether they are believed."""
-    from sam_tui.adapters.policy import FileTrust
-    from sam_tui.adapters.policy.trust import INSTRUCTIONS
-
-    personal = os.path.join(folders.config_dir, "AGENTS.md")
-    yours = [personal] if os.path.isfile(personal) else []
-    trust = FileTrust(folders.config_dir)
-    theirs = [b.name for b in trust.believed(workspace, deep=True) if b.meaning == INSTRUCTIONS]
-    if theirs and trust.state(workspace) != "trusted":
-        notes = [*yours, f"not trusted: {', '.join(theirs[:5])}"]
-        return DoctorCheck("instructions", "note", "; ".join(notes), "sam-tui trust")
-    if large := _too_large([*yours, *(os.path.join(workspace, name) for name in theirs)]):
-        return DoctorCheck("instructions", "note", f"left out: {large}", "Shorten them.")
-    return DoctorCheck("instructions", "ok", ", ".join([*yours, *theirs]) or "none")
-
-
-def _too_large(files: Sequence[str]) -> str:
-    """The instruction files that are not read for their size."""
-    from sam_tui.adapters.instructions.files import LARGEST
-
-    large = [name for name in files if os.path.isfile(name) and os.path.getsize(name) > LARGEST]
-    return f"{', '.join(large)} (over {LARGEST:,} bytes)" if large else ""
 
 
 def _hooks(values: dict[str, object]) -> DoctorCheck:

@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Literal, Protocol
 
 from sam_tui.core.display import Display
-from sam_tui.core.errors import ConversationTakenOver
+from sam_tui.core.errors import ConversationTakenOver, UsageError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import Message
 from sam_tui.core.ports.memory import ArchivedChunk
@@ -303,6 +304,22 @@ class ResultStore(Protocol):
 
 
 ExportForm = Literal["markdown", "json", "html"]
+_FORMS: Mapping[str, ExportForm] = {
+    "": "markdown", ".md": "markdown", ".markdown": "markdown",
+    ".json": "json", ".html": "html", ".htm": "html",
+}  # fmt: skip
+
+
+def export_form(path: str, *, hint: str = "") -> ExportForm:
+    """The format that a file's extension names; Markdown without one. Raises ``UsageError``."""
+    extension = PurePath(path).suffix
+    form = _FORMS.get(extension.lower())
+    if form is None:
+        raise UsageError(
+            f"{path} was not written: the extension {extension} names no format.",
+            hint=f"Use .md, .json or .html{hint}.",
+        )
+    return form
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,11 @@
-"""JSON of strangers: how deep it is nested, while it comes in pieces, and objects that say a thing once."""
+"""JSON of strangers: how deep it is nested, while it comes in pieces."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 DEEPEST = 200
 """Levels that the arguments of a call never have more of: what reads them calls itself level by level."""
-_LONGEST_NAME = 60
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _IN_STRING = re.compile(r'["\\]')
 
@@ -51,26 +49,6 @@ def depth_of(text: str) -> int:
     return nesting.deepest
 
 
-def plain_json(text: str) -> object:
-    """The value of a JSON text in which no object names a thing twice: readers differ about those.
-
-    Raises ValueError, also for what is nested too deep.
-    """
-    try:
-        return json.loads(text, object_pairs_hook=_object)
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None
-
-
 def mapping_of(value: object) -> Mapping[str, Any]:
     """An object of decoded JSON; an empty one for anything else."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    value: dict[str, object] = {}
-    for name, its_value in pairs:
-        if name in value:
-            raise ValueError(f"{name[:_LONGEST_NAME]!r} stands there twice")
-        value[name] = its_value
-    return value

@@ -8,11 +8,11 @@ from sam_tui.core.errors import ConfigurationError
 
 _HEADER = re.compile(r"\s*(\[{1,2})\s*([^\]]*?)\s*\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*[.=]""")
-_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
+_AT_LINE = re.compile(r"\((?:at line (\d+), column \d+|at end of document)\)")
 _MARK = "\ufeff"
 """Some editors begin a file with it."""
 _TWICE = (
-    (re.compile(r"Cannot overwrite a value"), "this key is set twice"),
+    (re.compile(r"Duplicate inline table key '(.+)'"), r"the key “\1” is set twice"),
     (re.compile(r"Cannot declare \('(.+)',?\) twice"), r"the table [\1] is there twice"),
 )
 """What the parser says of names that appear twice, and plain words for it."""
@@ -29,6 +29,10 @@ def toml_table(text: str, path: str, hint: str) -> dict[str, object]:
         fault = _AT_LINE.sub("", str(error)).strip()
         for pattern, words in _TWICE:
             fault = pattern.sub(words, fault)
+        if fault == "Cannot overwrite a value":
+            key = _KEY.match(text.removeprefix(_MARK).splitlines()[line - 1])
+            name = key[1].strip("\"'") if key else ""
+            fault = f"the key “{name}” is set twice" if name else "a key is set twice"
         raise ConfigurationError(f"{path}:{line}: {fault}.", hint=hint) from None
     except (ValueError, RecursionError):
         fault = "a number is too long, or brackets are nested too deep"

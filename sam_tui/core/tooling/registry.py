@@ -284,7 +284,8 @@ def validate_arguments(
 
 
 def _fault(error: "ErrorDetails") -> str:
+    from sam_tui.core.text.field_faults import fault_words  # where a call is wrong
+
     where = ".".join(str(part) for part in error["loc"]) or "arguments"
-    if error["type"] == "missing":
-        return f"`{where}` is missing"
-    return f"`{where}`: {error['msg'].removeprefix('Value error, ')}"
+    words = fault_words(error)
+    return f"`{where}` {words}" if error["type"] == "missing" else f"`{where}`: {words}"

@@ -19,9 +19,10 @@ from sam_tui.core.ports.workflows import (
     WorkflowReader,
     WorkflowStore,
 )
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
-from sam_tui.core.workflow.definitions.model import sha256, validation_faults
+from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction
 from sam_tui.core.workflow.execution.completion import (
     RecordedCall,
@@ -336,5 +337,5 @@ def _finding(transaction: Transaction, finding: str) -> FindingRow:
 
 
 def _invalid(code: str, error: ValidationError) -> WorkflowRefused:
-    faults = validation_faults(error)
+    faults = faults_of(error)
     return WorkflowRefused(code, f"{'; '.join(faults)}.", details={"faults": faults})

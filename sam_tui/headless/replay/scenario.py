@@ -324,13 +324,14 @@ def read_scenario(name: str, data: bytes) -> Scenario:
     """The scenario in a file of that name. Raises ``UsageError``."""
     from pydantic import ValidationError
 
+    from sam_tui.core.text.field_faults import faults_of
+
     try:
         scenario = _adapter().validate_json(data)
     except (ValidationError, RecursionError) as error:
         where = ""
         if isinstance(error, ValidationError):
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = f": {' '.join(['.'.join(map(str, first['loc'])), first['msg']]).strip()}"[:300]
+            where = f": {faults_of(error)[0]}"[:300]
         hint = "“sam-tui sessions to-test” writes one."
         raise UsageError(f"{name} is not a recording{where}.", hint=hint) from None
     if not scenario.turns:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from sam_tui.core.errors import SamError
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.runtime import Runtime
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
 from sam_tui.core.tooling.offer import arguments_schema, canonical
 from sam_tui.core.tooling.results import IGNORED
@@ -113,7 +114,7 @@ class MidexToolbox:
             arguments = entry.arguments.model_validate(dict(request.arguments), context=unknown)
             answer = {"success": True, **await entry.verb(arguments, request)}
         except ValidationError as error:
-            answer = _refusal("invalid_arguments", _faults(error), {})
+            answer = _refusal("invalid_arguments", "; ".join(faults_of(error)), {})
         except WorkflowRefused as refusal:
             answer = _refusal(refusal.code, refusal.explain(), refusal.details)
         except SamError as fault:
@@ -294,11 +295,6 @@ def _summary(done: Advanced, view: ExecutionView) -> Answer:
 
 def _refusal(code: str, message: str, details: Mapping[str, Any]) -> Answer:
     return {"success": False, "error": message, "code": code, "details": dict(details)}
-
-
-def _faults(error: ValidationError) -> str:
-    errors = error.errors(include_url=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, f['loc'])) or 'arguments'}: {f['msg']}" for f in errors)
 
 
 def _tool(name: str, entry: _Entry) -> types.Tool:

@@ -130,7 +130,8 @@ class Rewind:
         self._return = _Return(conversation, checkpoint)
         self._context.screen.prompt.area.put(prompt.text)
         self._context.notice(
-            "This is a copy that ends here. /rewind can redo, /resume opens the original."
+            "This is a copy that ends here. /rewind redoes it until you close the program; /resume "
+            "opens the original."
         )
 
     def _restore(

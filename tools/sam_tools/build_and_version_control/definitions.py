@@ -1,6 +1,5 @@
 """Task definitions in the shape of VS Code's tasks.json, and the command lines they stand for."""
 
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +10,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from sam_tools.build_and_version_control.quotes import needs_quotes, word, words
 from sam_tui.core.errors import ToolError
+from sam_tui.core.text.field_faults import fault_words
+from sam_tui.core.text.json_files import RepeatedKey, plain_json
 from sam_tui.core.text.plain import gist
 
 # Each alternative also ends at the end of the text, so that no input is read more than once.
@@ -23,9 +24,9 @@ def read_jsonc(text: str) -> object:
     bare = _TOKEN.sub(lambda match: _blank(match[0]), text)
     bare = _LAST_COMMA.sub(lambda match: " " if match[0] == "," else match[0], bare)
     try:
-        return json.loads(bare)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        return plain_json(bare)
+    except RepeatedKey as error:
+        raise ValueError(f"line {error.line}: {error}") from None
 
 
 def _blank(token: str) -> str:
@@ -229,7 +230,7 @@ def read_entries(tasks: Sequence[Mapping[str, object]], name: str) -> Definition
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
             faults[str(label)] = ToolError(
-                f"Task {gist(str(label), 80)!r} in {name} is wrong: `{where}`: {first['msg']}."
+                f"Task {gist(str(label), 80)!r} in {name} is wrong: `{where}`: {fault_words(first)}."
             )
     return Definitions(tuple(entries), faults)
 

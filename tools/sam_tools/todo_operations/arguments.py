@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from sam_tui.core.text.field_faults import fault_words
 from sam_tui.core.todos.item import (
     TODO_PRIORITIES,
     TODO_STATUSES,
@@ -233,7 +234,7 @@ def _problem(error: ErrorDetails) -> str:
         return f"{field} {error['msg']}"
     if last in _LISTED:
         return f'{field} "{_short(error["input"])}" is none of {", ".join(_LISTED[last])}'
-    return f'{field} "{_short(error["input"])}": {error["msg"]}'
+    return f'{field} "{_short(error["input"])}" {fault_words(error)}'
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,7 +10,7 @@ from sam_tui.cli.options import closing_runtime, place_options, settings, stored
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
-from sam_tui.core.ports.storage import ExportForm
+from sam_tui.core.ports.storage import ExportForm, export_form
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file that is imported."""
-_FORMS = {"md": "markdown", "json": "json", "html": "html"}
 
 
 @click.command("export", short_help="Write a conversation as a file.")
@@ -33,13 +32,12 @@ _FORMS = {"md": "markdown", "json": "json", "html": "html"}
 def export_command(**values: Any) -> int:
     """Write the conversation ID as Markdown, JSON or one HTML page, secrets masked.
 
-    Without --format the extension of the file decides; without one the format is Markdown. An existing
-    file is not replaced.
+    Without --format the extension of the file decides: .md, .json or .html, and Markdown without
+    one. An existing file is not replaced.
     """
     require_output()
     output = "" if values["output"] == "-" else values["output"]
-    ending = Path(output).suffix.lstrip(".").lower() if output else ""
-    form = cast("ExportForm", values["form"] or _FORMS.get(ending, "markdown"))
+    form: ExportForm = values["form"] or export_form(output, hint=", or name one with --format")
     with closing_runtime(values, reads=True) as runtime:
         conversation = stored_conversation(runtime.conversations, values["conversation"])
         runtime.servers.learn_secrets()

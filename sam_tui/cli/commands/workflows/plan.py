@@ -16,7 +16,6 @@ from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
 from sam_tui.core.text.invisible import json_visible
-from sam_tui.core.text.nesting import plain_json
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import MODES
 from sam_tui.headless.interrupts import Interrupts
@@ -274,6 +273,8 @@ def _write_bank(at: WorkflowConsole, task: str, output: str) -> str:
 
 def _stages(file: str) -> object:
     """Stages from a file or standard input. Raises ``UsageError``."""
+    from sam_tui.core.text.json_files import RepeatedKey, plain_json
+
     try:
         if file == "-":
             text = read_prompt("-", input_descriptor()).text
@@ -284,6 +285,8 @@ def _stages(file: str) -> object:
         return plain_json(text)
     except UnusableFile as error:
         raise UsageError(f"{file} {error}.") from error
+    except RepeatedKey as error:
+        raise UsageError(f"{file}:{error.line}: {error}.") from error
     except ValueError as error:
         raise UsageError(f"{file} contains no plan: {error}") from error
 

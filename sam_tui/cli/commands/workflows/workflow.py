@@ -285,9 +285,11 @@ def _params(values: Values) -> dict[str, Any]:
     """Parameters from --params and -p. Raises ``UsageError``."""
     params: dict[str, Any] = {}
     if values["params"]:
+        from sam_tui.core.text.json_files import plain_json
+
         try:
-            decoded: Any = json.loads(values["params"])
-        except (ValueError, RecursionError) as error:
+            decoded = plain_json(values["params"])
+        except ValueError as error:
             raise UsageError(f"--params is not valid JSON: {error}.") from error
         if not isinstance(decoded, dict):
             raise UsageError("--params must be one JSON object.")

@@ -12,6 +12,7 @@ from typing import cast
 from pydantic import ValidationError
 
 from sam_tui.core.ports.prompts import DefinitionFile, DefinitionSource
+from sam_tui.core.text.field_faults import fault_words
 from sam_tui.core.workflow.definitions.graph import definition_faults
 from sam_tui.core.workflow.definitions.model import (
     LONGEST_TASK,
@@ -201,20 +202,12 @@ def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> CatalogEnt
     return CatalogEntry(name, definition, file, problems)
 
 
-_SHAPE_FAULTS = {
-    "extra_forbidden": "there is no such field",
-    "missing": "is missing",
-    "tuple_type": "must be a list",
-    "too_short": "must have at least one entry",
-}
-
-
 def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[DefinitionProblem, ...]:
     problems: list[DefinitionProblem] = []
     for fault in error.errors(include_url=False):
         path = _in_file(fault["loc"], file)
         where = ".".join(str(part) for part in path) or "definition"
-        text = _SHAPE_FAULTS.get(fault["type"], fault["msg"].removeprefix("Value error, "))
+        text = fault_words(fault)
         if fault["type"] == "string_type" and isinstance(fault["input"], bool | int | float):
             text = (
                 "this is text: write it in quotes, because YAML reads words such as yes, no, on"

@@ -339,14 +339,6 @@ class WorkflowDefinition(_Part):
         return sha256(self.canonical)
 
 
-def validation_faults(error: ValidationError, *path: str) -> list[str]:
-    """The faults that pydantic reports, with their places below ``path``."""
-    return [
-        f"{'.'.join(map(str, (*path, *fault['loc'])))}: {fault['msg']}"
-        for fault in error.errors(include_url=False, include_input=False)
-    ]
-
-
 def sha256(text: str) -> str:
     """The hexadecimal SHA-256 of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

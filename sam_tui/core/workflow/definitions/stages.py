@@ -14,8 +14,9 @@ from typing import Annotated, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sam_tui.core.errors import UsageError
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.definitions.graph import ancestors
-from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask, validation_faults
+from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
 
 LLM_STEP = "LLMStepExecutor"
 """The action that is a step of the model itself: kind ``llm``."""
@@ -235,7 +236,7 @@ class StageReader:
         try:
             self.steps.append((position, Step.model_validate(values)))
         except ValidationError as error:
-            self.faults += validation_faults(error, position)
+            self.faults += faults_of(error, position)
 
 
 def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
@@ -246,7 +247,7 @@ def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
         try:
             Sampling.model_validate(dict(payload))
         except ValidationError as error:
-            yield from validation_faults(error, ".sub_task_input")
+            yield from faults_of(error, ".sub_task_input")
 
 
 def prompt_of(payload: Fields, before: Sequence[str]) -> str:

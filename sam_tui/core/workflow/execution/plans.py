@@ -12,6 +12,7 @@ from typing import cast
 from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import EdgeRow, StepRow
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.definitions.graph import ancestors, cycle
 from sam_tui.core.workflow.definitions.model import PHASE_FIELDS, Step
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, references
@@ -83,9 +84,7 @@ def _read_steps(case: ExecutionCase, plan: str, items: list[object]) -> _PlanTex
         try:
             steps.append(_read_child(item, case.spec(plan).child_tools))
         except ValidationError as error:
-            for fault in error.errors(include_url=False, include_input=False):
-                where = ".".join(map(str, fault["loc"])) or "step"
-                faults.append(f"steps[{index}].{where}: {fault['msg']}")
+            faults += faults_of(error, f"steps[{index}]")
         except ValueError as error:
             faults.append(f"steps[{index}]: {error}")
     return _PlanText([(s.id, s) for s in steps], faults, {s.id for s in steps})

@@ -3,20 +3,15 @@
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError, UsageError
+from sam_tui.core.ports.storage import export_form
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.plain import visible_line
 from sam_tui.ui.transcript.blocks import Block, Card, Reasoning, User
 from sam_tui.ui.transcript.render.safe_text import clean
 
-if TYPE_CHECKING:
-    from sam_tui.core.ports.storage import ExportForm
-
-_FORMS: "dict[str, ExportForm]" = {".json": "json", ".html": "html", ".htm": "html"}
-"""The format by the ending of the file's name; Markdown for any other."""
 _NUMBERS = 1_000
 
 
@@ -45,7 +40,7 @@ class Exports:
             return
 
         def text(path: str) -> str:
-            form = _FORMS.get(os.path.splitext(path)[1].lower(), "markdown")
+            form = export_form(path)
             document = self._runtime.document(conversation)
             return self._runtime.conversation_files.write(document, form)
 

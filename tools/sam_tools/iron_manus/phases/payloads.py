@@ -21,6 +21,7 @@ from pydantic import (
 
 from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt, MetaPromptError, read_meta_prompt
 from sam_tools.iron_manus.phases.roles import RoleChoice, model_choice, named_choice
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 MOST_TODOS = 50
@@ -169,11 +170,7 @@ def read_payload(phase: str, value: Mapping[str, object] | None) -> Received:
     try:
         payload = model.model_validate(fields)
     except ValidationError as error:
-        faults = [
-            f"payload.{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            for fault in error.errors(include_url=False, include_input=False)
-        ]
-        raise invalid(phase, faults) from None
+        raise invalid(phase, faults_of(error, "payload")) from None
     unknown = [name for name in fields if name not in model.model_fields]
     return Received(payload, tuple(f"{name[:60]} ({_why(name, phase)})" for name in unknown))
 

@@ -11,6 +11,7 @@ from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions
 from sam_tools.iron_manus.results import INLINE, answer, refused
 from sam_tui.core.accesses import Write
 from sam_tui.core.errors import InvalidArguments
+from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 from sam_tui.core.workflow.refusals import WorkflowRefused
@@ -212,10 +213,7 @@ def _change(request: GraphRequest) -> dict[str, object]:
     try:
         change = _Change.model_validate(fields)
     except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)
-        ]
-        raise InvalidArguments(f"{request.action}: {'; '.join(faults[:5])}") from None
+        raise InvalidArguments(f"{request.action}: {'; '.join(faults_of(error)[:5])}") from None
     return change.model_dump(by_alias=True, exclude_defaults=True) | _names(change)
 
 
