@@ -31,7 +31,7 @@ _FILES = {
 }
 """All that is served without a login: nothing of the person's."""
 _MOST_TYPED = 128 * 1024 * 1024
-"""Bytes of one message of a page: the longest paste that the page sends (``MOST_PASTED`` of page.js) as JSON."""
+"""Bytes of one message: the longest paste that a page sends (``MOST_PASTED`` of page.js) as JSON."""
 _HEARTBEAT = 20.0
 """Seconds between two looks whether a page is still there."""
 _SILENCE = 10.0

@@ -45,7 +45,9 @@ async def test_from_the_first_key_to_an_approved_write(server: Server) -> None:
         assert await page.evaluate("location.href") == f"{server.origin}/"
         assert await page.evaluate("document.cookie") == ""
 
-        await page.evaluate(PASTE % json.dumps("two\nlines \x1b[201~\r!touch typed\r\x9b201~ — żółw"))
+        await page.evaluate(
+            PASTE % json.dumps("two\nlines \x1b[201~\r!touch typed\r\x9b201~ — żółw")
+        )
         await page.shows("201~ — żółw")
         # What telephones insert is a paste, too, and one of megabytes is nothing but that.
         await page.call("Input.insertText", text="inserted\n!touch typed\nend; ")
