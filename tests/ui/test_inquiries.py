@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from textual import events
 from textual.widgets import Button, Input, Static
 
 from sam_tui.core.display import Diff
@@ -160,9 +161,15 @@ async def test_enter_and_typing_approve_nothing(stage: Stage) -> None:
         found = await shown(me)
         await me.pilot.press("enter", "y", "space", "a", "enter")
         await me.pilot.click(found, offset=(3, 1))
+        once = found.query_one("#once", Button)
+        for button in (2, 3):  # these paste, or open a menu
+            await me.click(once, (2, 0), button)
+        await me.button(events.MouseDown, once, (2, 0))
+        await me.button(events.MouseUp, found, (3, 1))
+        await me.button(events.MouseUp, once, (2, 0))  # what was pressed was let go elsewhere
         await me.pilot.pause()
         assert not asking.done() and panel(me) is found
-        await me.pilot.click(found.query_one("#deny", Button))
+        await me.click(found.query_one("#deny", Button), (2, 0))
         outcome = await asking
         assert outcome.answer == Approval("deny")
 
