@@ -174,6 +174,22 @@ async def test_enter_and_typing_approve_nothing(stage: Stage) -> None:
         assert outcome.answer == Approval("deny")
 
 
+@pytest.mark.requirement("ui:stray-keys", "ui:too-small")
+async def test_a_question_that_the_window_is_too_small_for_hears_nothing(stage: Stage) -> None:
+    async with driven(app_over(stage), (39, 30)) as me:
+        await me.ready()
+        asking = ask(me, REQUEST)
+        await me.until(lambda: panel(me))
+        await me.pilot.press("1", "escape", "3", "enter", "2")
+        await me.pilot.pause()
+        assert not asking.done()
+        await me.pilot.resize_terminal(80, 24)
+        found = await shown(me)
+        await me.until(lambda: found.region.area)
+        await me.pilot.press("1")
+        assert (await asking).answer == Approval("once")
+
+
 @pytest.mark.requirement("ui:stray-keys")
 async def test_keys_in_the_first_moment_are_ignored_and_extend_it(stage: Stage) -> None:
     watch: Watch = StillApp.WATCH
