@@ -38,6 +38,7 @@ from sam_tui.ui.controllers.window.settings import SettingActions
 from sam_tui.ui.driver.cells import cells_of
 from sam_tui.ui.driver.few_colours import use_few_colours
 from sam_tui.ui.driver.keys import GroundTold, TerminalTold, name_alt_keys
+from sam_tui.ui.driver.mouse import LeftClicked
 from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
 from sam_tui.ui.front import Front, Invocation, Starting
@@ -69,7 +70,7 @@ _LEAVE_WITHIN = 20.0
 """Seconds for keys that were typed before the end to arrive."""
 
 
-class SamApp(App[None], inherit_bindings=False):
+class SamApp(LeftClicked, inherit_bindings=False):
     """The workbench. The first frame is drawn before ``start`` is called.
 
     ``prompt`` is sent as soon as the runtime is there; ``conversation`` is continued, or one is
@@ -260,8 +261,6 @@ class SamApp(App[None], inherit_bindings=False):
                 if not self._order.waits(event):
                     await self._hand_on(event)
                 return
-        elif isinstance(event, events.MouseEvent) and self._over_removed(event):
-            return
         await super().on_event(event)
 
     async def _hand_on(self, event: events.Key | events.Paste) -> None:
@@ -286,16 +285,6 @@ class SamApp(App[None], inherit_bindings=False):
         while event is not None:
             await self._hand_on(event)
             event = self._order.next()
-
-    def _over_removed(self, event: events.MouseEvent) -> bool:
-        """Whether the mouse is over a widget that is still drawn, but was removed.
-
-        Textual looks for the widget around it to mark text in, and finds none: that ends the program.
-        """
-        if event.is_forwarded:
-            return False
-        widget, _ = self.screen.get_widget_and_offset_at(event.x, event.y)
-        return widget is not None and widget.parent is None
 
     def _led(self, event: events.Key | events.Paste) -> bool:
         """Pass the event to the terminal or the prompt if it is for them; whether it was."""

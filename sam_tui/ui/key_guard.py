@@ -42,10 +42,14 @@ class Keyboard:
 
 
 class KeyGuard:
-    """Decides whether a key counts now. A key that is ignored, or has no meaning, starts the wait anew."""
+    """Decides whether a key counts now. A key that is ignored, or has no meaning, starts the wait anew.
 
-    def __init__(self, patience: Patience) -> None:
+    No key counts while ``drawn`` is false: the person cannot see what they would answer.
+    """
+
+    def __init__(self, patience: Patience, drawn: Callable[[], bool] = lambda: True) -> None:
         self._patience = patience
+        self._drawn = drawn
         self._deaf_until = 0.0
         self.rearm()
 
@@ -55,7 +59,7 @@ class KeyGuard:
 
     def hears(self) -> bool:
         """Whether input counts; if not, the wait starts anew."""
-        if self._patience.clock() >= self._deaf_until:
+        if self._drawn() and self._patience.clock() >= self._deaf_until:
             return True
         self.rearm()
         return False

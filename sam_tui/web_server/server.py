@@ -30,8 +30,8 @@ _FILES = {
     "/italic.ttf": (_CLIENT, "static/fonts/RobotoMono-Italic-VariableFont_wght.ttf"),
 }
 """All that is served without a login: nothing of the person's."""
-_MOST_TYPED = 1024 * 1024
-"""Bytes of one message of a page: a large paste."""
+_MOST_TYPED = 128 * 1024 * 1024
+"""Bytes of one message: the longest paste that a page sends (``MOST_PASTED`` of page.js) as JSON."""
 _HEARTBEAT = 20.0
 """Seconds between two looks whether a page is still there."""
 _SILENCE = 10.0
@@ -207,7 +207,7 @@ async def _heed(socket: web.WebSocketResponse, text: str, workbench: PageWorkben
         return False
     match message:
         case ["stdin", str(typed)]:
-            return workbench.type(typed)
+            workbench.type(typed)
         case ["resize", {"width": width, "height": height}]:
             workbench.resize(Size.of(width, height))
         case ["ping", str(sent)]:

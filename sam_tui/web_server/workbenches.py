@@ -95,14 +95,13 @@ class PageWorkbench:
         self._loop.remove_reader(self._terminal)
         self._readable.set()
 
-    def type(self, text: str) -> bool:
-        """Send typed text. False if too much is waiting already."""
+    def type(self, text: str) -> None:
+        """Send typed text; it is lost, as at any terminal, where too much waits already."""
         if len(self._typed) > _MOST_TYPED:
-            return False
+            return
         if not self._typed:
             self._loop.add_writer(self._terminal, self._write)
         self._typed += text.encode("utf-8", "replace")
-        return True
 
     def _write(self) -> None:
         try:

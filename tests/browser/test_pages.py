@@ -1,5 +1,6 @@
 """The workbench in headless Chromium, from the first key to an approved write, wide and narrow."""
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ CONTROL, SHIFT = 2, 8
 BOX = "(r => [r.x, r.y, r.width, r.height])(document.querySelector(%r).getBoundingClientRect())"
 PASTE = """(() => {
   const data = new DataTransfer();
-  data.setData("text/plain", %r);
+  data.setData("text/plain", %s);
   const event = new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true});
   document.querySelector(".xterm-helper-textarea").dispatchEvent(event);
 })()"""
@@ -44,9 +45,18 @@ async def test_from_the_first_key_to_an_approved_write(server: Server) -> None:
         assert await page.evaluate("location.href") == f"{server.origin}/"
         assert await page.evaluate("document.cookie") == ""
 
-        await page.evaluate(PASTE % "two\nlines — żółw")
-        await page.shows("lines — żółw")
-        assert not any("I write it down" in line for line in page.lines)  # a paste sends nothing
+        await page.evaluate(
+            PASTE % json.dumps("two\nlines \x1b[201~\r!touch typed\r\x9b201~ — żółw")
+        )
+        await page.shows("201~ — żółw")
+        # What telephones insert is a paste, too, and one of megabytes is nothing but that.
+        await page.call("Input.insertText", text="inserted\n!touch typed\nend; ")
+        await page.shows("end; ")
+        await page.evaluate(PASTE % "'long '.repeat(220000)")
+        await page.shows("[pasted 1100000 characters]")
+        # Nothing of all that was a key.
+        assert not any("I write it down" in line for line in page.lines)
+        assert not (server.folder / "ws" / "typed").exists()
         await page.press("Enter", 13, "\r")
         await decided(page, server, lambda: page.type("1"))
         await page.shows("It is written: żółw 漢字 ✓.")

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from textual import events
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from sam_tui.assembly import Options, build
 from sam_tui.core.runtime import Runtime
@@ -87,6 +89,10 @@ def build_stage(folder: Path, model: RawModel | None) -> Stage:
     return Stage(runtime, model or RawModel(), workspace)
 
 
+Motion = type[events.MouseDown] | type[events.MouseUp]
+"""Of a button."""
+
+
 class Driver:
     """Presses keys, and waits for what should come of them."""
 
@@ -121,6 +127,19 @@ class Driver:
         """Type and press Enter."""
         await self.type(text)
         await self.pilot.press("enter")
+
+    async def button(
+        self, kind: Motion, widget: Widget, offset: tuple[int, int], number: int = 1
+    ) -> None:
+        """A button of the mouse as the terminal reports it; the pilot's own clicks are never presses."""
+        x, y = widget.region.offset + offset
+        await self.app.on_event(kind(None, x, y, 0, 0, number, False, False, False))
+        await self.pilot.pause()
+
+    async def click(self, widget: Widget, offset: tuple[int, int], number: int = 1) -> None:
+        """Press and let go."""
+        await self.button(events.MouseDown, widget, offset, number)
+        await self.button(events.MouseUp, widget, offset, number)
 
     def drawn(self) -> str:
         """What the screen shows, as text."""

@@ -50,3 +50,21 @@ def test_a_paste_is_the_same_however_its_bytes_come() -> None:
 def test_bytes_that_are_no_text_break_nothing() -> None:
     assert heard(b"a\xffb\xc3") == ["a", "replacement_character", "b"]
     assert heard("é漢".encode()) == ["é", "漢"]
+
+
+@pytest.mark.requirement("ui:input")
+@pytest.mark.parametrize(
+    ("data", "keys"),
+    [
+        ("\x1b[97;5:1ub\x1b[97;5:3u\x1b[1;5:2A\x1b[1;5:3A", ["ctrl+a", "b", "ctrl+up"]),  # kinds
+        (
+            "\x1b[97:65;6u\x1b[98:66:98;5u\x1b[:;:u",
+            ["ctrl+shift+a", "ctrl+b", "\x01"],
+        ),  # other keys
+        ("\x1b[1114112u\x1b[97;;1114112u", []),  # no character
+        ("\x1b[48;24;80;0;0t\x1b[<0;5;5M\x1b[<0;5;5m", []),  # no pixels
+        ("\x1b[48;0;0;0;0t\x1b[<64;99999;99999M\x1b[<0;0;0M\x1b[M\x7f\x7f\x7f", []),
+    ],
+)
+def test_no_sequence_ends_the_reading(data: str, keys: list[str]) -> None:
+    assert heard(f"{data}z".encode()) == [*keys, "z"]

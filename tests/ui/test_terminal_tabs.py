@@ -26,9 +26,9 @@ def titles(panel: TerminalPanel) -> str:
     return row.removeprefix("╭─ ").rstrip("╮─")[:-1]
 
 
-async def click_title(me: Driver, panel: TerminalPanel, words: str) -> None:
+async def click_title(me: Driver, panel: TerminalPanel, words: str, button: int = 1) -> None:
     """Click where the border on the screen shows some words."""
-    await me.pilot.click(panel, offset=(3 + titles(panel).index(words), 0))
+    await me.click(panel, (3 + titles(panel).index(words), 0), button)
 
 
 @pytest.mark.requirement("ui:terminal-tabs")
@@ -89,7 +89,18 @@ async def test_tabs_are_chosen_opened_and_closed_by_mouse(stage: Stage) -> None:
         assert panel.current is panel.shell
         await click_title(me, panel, "2 shell")
         assert panel.current is second
+        # The row below belongs to the program, and other buttons choose nothing.
+        for words in ("1 shell", "×", "+"):
+            await me.click(second, (3 + titles(panel).index(words), 0))
+        await click_title(me, panel, "1 shell", button=3)
+        assert panel.tabs == [panel.shell, second] and panel.current is second
         await click_title(me, panel, "×")
+        await me.until(lambda: panel.tabs == [panel.shell])
+        await click_title(me, panel, "+")
+        await me.until(lambda: len(panel.tabs) == 2 and panel.current.session is not None)
+        third = panel.current
+        await me.until(lambda: third.session and third.session.activity.state.name == "finished")
+        await click_title(me, panel, "2 shell", button=2)
         await me.until(lambda: panel.tabs == [panel.shell])
 
 

@@ -46,6 +46,11 @@ _HELD_BITS = ((2, "alt"), (4, "ctrl"), (1, "shift"))
 _MOUSE = re.compile(r"\x1b\[<([0-9]+);")
 _SIDE_BUTTON = 128
 _NUMBERED = re.compile(r"\x1b\[([0-9]+)(?:;[0-9]*)?~")
+_DETAILED = re.compile(
+    r"\x1b\[([0-9]*)(?::[0-9:]*)?(?:;([0-9]*)(?::([0-9]*)[0-9:]*)?)?([0-9:;]*[u~A-HPQRS])"
+)
+"""A key of the kitty protocol: number, other numbers of the key, modifiers, kind of event, the rest."""
+_RELEASE = "3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,17 +256,31 @@ class KeyParser(XTermParser):
 
     def parse_mouse_code(self, code: str) -> Message | None:
         """The event behind a report of the mouse; none for buttons 8 to 11, which would pass for 1 to 3."""
+        if not (self.terminal_size and self.terminal_pixel_size):
+            self.mouse_pixels = (
+                False  # a terminal that does not know its size in pixels reports cells
+            )
         if (report := _MOUSE.match(code)) and int(report[1]) & _SIDE_BUTTON:
             return None
         return super().parse_mouse_code(code)
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
         came = _ESC + sequence if alt else sequence
+        if ":" in sequence and (key := _DETAILED.fullmatch(sequence)):
+            number, modifiers, kind, remainder = key.groups(default="")
+            if kind == _RELEASE:
+                yield Key(Keys.Ignore, sequence)
+                return
+            sequence = f"{_ESC}[{number}{modifiers and ';'}{modifiers}{remainder}"
         numbered = _NUMBERED.fullmatch(sequence)
         if numbered and f"{numbered[1]}~" not in _function_keys():
             yield Key(Keys.Ignore, sequence)  # else the number is taken for a character
             return
-        for key in super()._sequence_to_key_events(sequence, alt):
+        try:
+            keys = list(super()._sequence_to_key_events(sequence, alt))
+        except ValueError:  # no number, or of no character
+            keys = [Key(Keys.Ignore, sequence)]
+        for key in keys:
             if len(came) == 2 and came.startswith(_ESC):
                 yield Key(key.key if key.key.startswith("alt+") else f"alt+{key.key}", came)
             else:

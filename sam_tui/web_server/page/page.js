@@ -3,6 +3,9 @@
 
 const KEY = "sam-tui-key";
 const LEAST_COLUMNS = 40;
+// Twenty million UTF-16 units are at most 120 MB as JSON, which the server takes as one message.
+const MOST_PASTED = 20e6;
+const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
 
 function say(words) {
   document.querySelector("#notice p").textContent = words;
@@ -46,6 +49,37 @@ function sendKeys() {
   }
 }
 
+function paste(target, text) {
+  const data = new DataTransfer();
+  // The terminal passes an escape in a paste on, and one with "[201~" would end the paste: the rest would be keys.
+  const visible = (c) => (c < " " ? String.fromCodePoint(0x2400 + c.codePointAt(0)) : "\ufffd");
+  data.setData("text/plain", text.replace(CONTROLS, visible));
+  target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+}
+
+function takePastes() {
+  const take = (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  document.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (text.length > MOST_PASTED) {
+      take(event);
+      alert("This paste is longer than 20 million characters. Save it as a file and attach that with @.");
+    } else if (text.search(CONTROLS) >= 0) {
+      take(event);
+      paste(event.target, text);
+    }
+  }, true);
+  // Keyboards of telephones insert what was copied as typed text, and a line end in it would be Enter.
+  document.addEventListener("beforeinput", (event) => {
+    if (!/[\x00-\x1f\x7f-\x9f]/.test(event.data ?? "")) return;
+    take(event);
+    paste(event.target, event.data);
+  }, true);
+}
+
 async function open() {
   await login();
   const { path } = await post("/ticket", localStorage.getItem(KEY) ?? "");
@@ -71,4 +105,5 @@ new MutationObserver(() => {
 }).observe(document.body, { attributeFilter: ["class"] });
 document.querySelector("#again").addEventListener("click", () => location.reload());
 sendKeys();
+takePastes();
 open().catch((error) => say(error.message));

@@ -29,7 +29,7 @@ class InquiryPanel(KeyFrame):
     def __init__(self, inquiry: Inquiry, patience: Patience, *, grabs: Callable[[], bool]) -> None:
         super().__init__(classes="inquiry")
         self.inquiry: InquiryId = inquiry.id
-        self.guard = KeyGuard(patience)
+        self.guard = KeyGuard(patience, lambda: bool(self.region.area))
         self._grabs = grabs
         """Whether this takes the focus when it is drawn; not while the person types into a terminal."""
 

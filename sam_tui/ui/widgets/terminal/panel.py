@@ -111,18 +111,24 @@ class TerminalPanel(Vertical):
 
     def on_click(self, event: events.Click) -> None:
         """A click on the border's names: chooses, closes or opens."""
-        if event.y != 0:
-            return
-        for start, stop, view, closes in self._places:
-            if start <= event.x < stop:
+        if event.widget is self:  # not a view's, whose first row is its own
+            self._clicked(event, closes=False)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """The middle button closes."""
+        if event.button == 2:  # views stop theirs
+            self._clicked(event, closes=True)
+
+    def _clicked(self, event: events.MouseEvent, *, closes: bool) -> None:
+        for start, stop, view, on_cross in self._places:
+            if event.y == 0 and start <= event.x < stop:
                 event.stop()
                 if view is None:
                     self.post_message(ActionAsked("tab_new"))
-                elif closes or event.button == 2:
-                    self.show(view)
+                    return
+                self.show(view)
+                if closes or on_cross:
                     self.post_message(ActionAsked("tab_close"))
-                else:
-                    self.show(view)
                 return
 
     # ---- which tab
