@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 _SHORTEST_ENCODED = 12
@@ -112,9 +113,19 @@ def drawn(value: str) -> bool:
     """Whether a value looks chosen as a secret: digits or signs among letters, nothing of code."""
     marked = any(not c.isalnum() and c not in "_-." for c in value)
     mixed = any(map(str.isalpha, value)) and (marked or any(map(str.isdigit, value)))
-    if not mixed or entropy(value) < 2.7:
+    if not mixed or entropy(value) < 2.7 or _stands_in(value):
         return False
-    return not (_NOT_VALUES.search(value) or _stands_in(value))
+    return not _NOT_VALUES.search(value) or _generated(value)
+
+
+def _generated(value: str) -> bool:
+    """Whether a value with signs of code in it looks like the output of a password generator."""
+    kinds = [
+        "0" if c.isdigit() else "a" if c.islower() else "A" if c.isupper() else "" for c in value
+    ]
+    changes = sum(before != after for before, after in pairwise(kinds))
+    varied = len(set(kinds)) + changes / len(value) > 3.5
+    return len(value) >= 10 and varied and not _CODE.search(value)
 
 
 def _numbered(value: str) -> bool:
@@ -175,7 +186,14 @@ _ALONE = (
 )
 """Before it: nothing of a word, or an escape of JSON, of a string, an address, a mail or a terminal."""
 
-_NOT_VALUES = re.compile(r"[$%{}()\[\]\\]|::|^[/.:]|^os\.environ|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$")
+_NOT_VALUES = re.compile(
+    r"[$%{}()\[\]\\\"'`<>]|::|^[/.:]|^os\.environ|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$"
+)
+_CODE = re.compile(
+    r"\([\w.,-]*\)|\[[\w.^-]*\]|\{[\w.]*\}|^<.*>$|\$\{|\$(?:[a-z_]{4}|[A-Z_]{4})|%[sdfrvx](?![A-Za-z0-9])"
+    r"|%[0-9A-F]{2}|\\[a-zA-Z]|a-z|A-Z|\w\([\"']|^[/.:^]|https?:|^os\.environ"
+)
+"""Pairs of brackets, variables, formats and escapes: a template, pattern or call, and no password."""
 _WORD = r"[^\s\"'`<>|;&\\]"
 
 
@@ -257,9 +275,9 @@ HINTS: tuple[tuple[str, SecretForm], ...] = tuple(
 )
 """What to look for first: every hint with its form, in the order of the forms."""
 
-_KEYWORDS = ("passw", "passphrase", "secret", "token", "credential", "_pwd", "key")
+_KEYWORDS = ("passw", "_pass", "passphrase", "secret", "token", "credential", "_pwd", "key")
 _TELLING = re.compile(
-    r"passw|passphrase|secret|token|credential|_pwd|(?:api|access|private|encryption|signing|auth|account"
+    r"passw|_pass(?![a-z])|passphrase|secret|token|credential|_pwd|(?:api|access|private|encryption|signing|auth|account"
     r"|master|client|license|service|storage|deploy|webhook)[_.-]?key",
     re.IGNORECASE,
 )
@@ -270,7 +288,7 @@ _OPERATOR = (
 """After a name, which may have a type."""
 _ASSIGNED = re.compile(
     rf"""(?P<name>[A-Za-z0-9_.-]{{1,80}}){_OPERATOR}\s{{0,3}}(?:[bBfFrRuU]{{1,2}}(?=["']))?"""
-    r"""(?:(?P<quote>\\{0,3}["'`])(?P<quoted>[^"'`\s<>]{8,256}?)(?P=quote)"""
+    r"""(?:(?P<quote>\\{0,3}["'`])(?P<quoted>(?:(?!(?P=quote))(?:\\[\\"'/]|\S)){8,256})(?P=quote)"""
     r"""|(?P<bare>[^\s"'`<>,;()\[\]{}|&]{8,256}))"""
 )
 _NAMED_VALUE = (
