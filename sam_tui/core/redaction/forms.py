@@ -97,7 +97,8 @@ def _random(value: str) -> bool:
     )
 
 
-def _password(value: str) -> bool:
+def is_password(value: str) -> bool:
+    """Whether a value in the place of a password may be one: no stand-in and no variable."""
     return len(value) >= 4 and not _stands_in(value) and value[:1] not in "$<{%*["
 
 
@@ -247,7 +248,7 @@ FORMS: tuple[SecretForm, ...] = (
     _form("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", "eyJ"),
     SecretForm("url-password", ("://",),
          r"[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s/:@'\"<>]{0,64}:(?P<value>[^\s/@'\"<>]{3,200})@",
-         _password, _of_scheme),
+         is_password, _of_scheme),
     SecretForm("authorization", ("earer ", "asic ", "oken "),
          r"\b(?:[Bb]earer|[Bb]asic|[Tt]oken) (?P<value>[A-Za-z0-9._~+/-]{16,}=*)",
          _random, str.isalpha),
@@ -385,26 +386,3 @@ def _looks_secret(name: str, value: str, *, quoted: bool) -> bool:
         digits = any(map(str.isdigit, value))
         return digits and entropy(value) > 3.5 and "_" not in value.strip("_") and "." not in value
     return True
-
-
-_PRINTED = re.compile(
-    r"(?i)<secret:[^<>]{1,100}>|(?<![\w.$-])[\w.-]{0,40}(?:passw(?:or)?d|passphrase|_pwd|secret|token|api_?key)"
-    r"[\"']?\]?(?P<sign>=|\s?:\s?)[\"']?(?P<value>[^\s\"'`<>,;()\[\]{}|&$]{4,256})"
-)
-_NO_VALUES = frozenset(("none", "null", "true", "false"))
-
-
-def without_printed_passwords(text: str) -> str:
-    """The text without what is assigned to the name of a secret as programs print it: ``password=sesame``.
-
-    Code does so too, so that this is for texts to hand on, of which nothing has to run.
-    """
-
-    def masked(match: re.Match[str]) -> str:
-        value = match["value"] or ""
-        word = value.isalpha() and match["sign"] != "="  # as in prose, or a type
-        if not _password(value) or value.isdecimal() or word or value.lower() in _NO_VALUES:
-            return match[0]
-        return f"{match[0].removesuffix(value)}<secret>"
-
-    return _PRINTED.sub(masked, text)
