@@ -125,8 +125,8 @@ def _generated(value: str) -> bool:
         "0" if c.isdigit() else "a" if c.islower() else "A" if c.isupper() else "" for c in value
     ]
     changes = sum(before != after for before, after in pairwise(kinds))
-    varied = len(set(kinds)) + changes / len(value) > 3.5
-    return len(value) >= 10 and varied and not _CODE.search(value)
+    least = {3: 0.5, 4: 0.35}.get(len(set(kinds)), 1)
+    return len(value) >= 10 and changes >= least * len(value) and not _CODE.search(value)
 
 
 def _numbered(value: str) -> bool:
@@ -191,7 +191,7 @@ _NOT_VALUES = re.compile(
     r"[$%{}()\[\]\\\"'`<>]|::|^[/.:]|^os\.environ|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$"
 )
 _CODE = re.compile(
-    r"\([\w.,-]*\)|\[[\w.^-]*\]|\{[\w.]*\}|^<.*>$|\$\{|\$(?:[a-z_]{4}|[A-Z_]{4})|%[sdfrvx](?![A-Za-z0-9])"
+    r"\([\w.,-]*\)|\[[\w.^-]*\]|\{[\w.]*\}|^<.*>$|\$\{|^\$|\$(?:[a-z_]{4}|[A-Z_]{4})|%Y|%[sdfrvx](?![A-Za-z0-9])"
     r"|%[0-9A-F]{2}|\\[a-zA-Z]|a-z|A-Z|\w\([\"']|^[/.:^]|https?:|^os\.environ"
 )
 """Pairs of brackets, variables, formats and escapes: a template, pattern or call, and no password."""
