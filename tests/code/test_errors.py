@@ -175,6 +175,10 @@ async def test_where_nothing_can_check_it_says_what_it_looked_for(shop: Workshop
     shop.write("go.mod", "module x\n")
     assert "go vet (go.mod asks for it, no go found)" in await shop.refused("get_errors")
     assert "these files" in await shop.refused("get_errors", filePaths=["go.mod"])
+    # A link of another user's process, which may not be followed.
+    assert "get_errors failed" not in await shop.refused(
+        "get_errors", filePaths=["/proc/1/root/x.py"]
+    )
 
 
 @pytest.mark.requirement("files:errors-honest")

@@ -344,6 +344,7 @@ async def test_files_are_found_by_name_extension_size_and_date(shop: Workshop):
     assert executed.finished.text.startswith("4 of 4 files, the first 1 shown")
     assert executed.data["totalCount"] == 4
     assert await found(query="100%_") == []
+    assert await found(query="\ud800", extension="\udc80") == []
     assert "no ISO date" in await shop.refused("search_index", modifiedAfter="yesterday")
 
 

@@ -224,3 +224,27 @@ def test_a_known_value_is_masked_where_the_text_was_cut_within_it(spelling: str)
         assert shield.unmask(masked.text) == text
     assert shield.mask(f"{whole[:3]}…").text == f"{whole[:3]}…"
     assert shield.mask(f"{whole[:9]} …").text == f"{whole[:9]} …"
+
+
+@pytest.mark.requirement("shield:forms")
+@pytest.mark.parametrize(
+    "password",
+    [
+        "Xk9#mP2$vL5nQ8",
+        "T7$kP0!qW#z9Lm^2",
+        "p@$$w0rd!Zx91",
+        "9f{Kq2!m(Z7",
+        "]35d/{pB9Fo9wJ",
+        "a8<Z>k%2Q[x7",
+    ],
+)
+def test_a_password_of_a_generator_is_masked_with_signs_that_code_has(password: str) -> None:
+    text = json.dumps({"password": password, "smtp_pass": password[::-1]})
+    masked = Shield().mask(text).text
+    assert password not in masked
+    assert password[::-1] not in masked
+
+
+@pytest.mark.requirement("shield:forms")
+def test_a_password_with_an_escaped_quote_is_masked_to_its_end() -> None:
+    assert "nQ8" not in Shield().mask(r'{"password": "kX9;m,P2|vL5\"nQ8"}').text

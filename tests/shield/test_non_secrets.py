@@ -31,6 +31,13 @@ max_completion_tokens: 128000
 "total_tokens": 123456789
 token_count = len(tokens)
 password = os.environ["DB_PASSWORD"]
+api_key: os.environ/E2B_API_KEY
+master_key = f"{{os.getenv('LITELLM_MASTER_KEY')}}-1234"
+"token": "[-!#$%&'*+.^_`|~0-9a-zA-Z]+"
+oauth_token_secret="secret%3Dpassword1"
+db_pass = "${{DB_PASS:-none}}/x1"
+user_pass: "{{{{ vault_user_pass_1 }}}}"
+"secretKeyTemplate": "key-%s-{{0}}-$name1"
 password = getpass.getpass("Password: ")
 password: string;
 password=$DB_PASSWORD

@@ -6,6 +6,7 @@ import threading
 import tomllib
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from sam_tui.adapters.code.projects import KINDS, command_of, program_of, tasks
 from sam_tui.core.errors import ToolError
@@ -108,7 +109,8 @@ class WorkspaceCheckers:
 
     def _real_paths(self, paths: Sequence[str]) -> Iterator[str]:
         for path in paths:
-            if "\0" not in path:
+            # What cannot be located has no checker; the guard refuses to read it, and says why.
+            with suppress(OSError, ValueError):
                 yield os.path.realpath(os.path.join(self._root, os.path.expanduser(path)))
 
     def read(self, check: Check, output: str) -> Sequence[Diagnostic]:

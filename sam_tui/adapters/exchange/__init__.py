@@ -7,7 +7,7 @@ from sam_tui.adapters.exchange.forms import read_json, write_html, write_json, w
 from sam_tui.adapters.exchange.sanitation import adopted, masked
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.storage import ConversationDocument, ExportForm
-from sam_tui.core.redaction.forms import without_printed_passwords
+from sam_tui.core.redaction.printed_passwords import without_printed_passwords
 
 __all__ = ["LocalConversationFiles"]
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 _SHORTEST_ENCODED = 12
@@ -96,7 +97,8 @@ def _random(value: str) -> bool:
     )
 
 
-def _password(value: str) -> bool:
+def is_password(value: str) -> bool:
+    """Whether a value in the place of a password may be one: no stand-in and no variable."""
     return len(value) >= 4 and not _stands_in(value) and value[:1] not in "$<{%*["
 
 
@@ -112,9 +114,19 @@ def drawn(value: str) -> bool:
     """Whether a value looks chosen as a secret: digits or signs among letters, nothing of code."""
     marked = any(not c.isalnum() and c not in "_-." for c in value)
     mixed = any(map(str.isalpha, value)) and (marked or any(map(str.isdigit, value)))
-    if not mixed or entropy(value) < 2.7:
+    if not mixed or entropy(value) < 2.7 or _stands_in(value):
         return False
-    return not (_NOT_VALUES.search(value) or _stands_in(value))
+    return not _NOT_VALUES.search(value) or _generated(value)
+
+
+def _generated(value: str) -> bool:
+    """Whether a value with signs of code in it looks like the output of a password generator."""
+    kinds = [
+        "0" if c.isdigit() else "a" if c.islower() else "A" if c.isupper() else "" for c in value
+    ]
+    changes = sum(before != after for before, after in pairwise(kinds))
+    least = {3: 0.5, 4: 0.35}.get(len(set(kinds)), 1)
+    return len(value) >= 10 and changes >= least * len(value) and not _CODE.search(value)
 
 
 def _numbered(value: str) -> bool:
@@ -175,7 +187,14 @@ _ALONE = (
 )
 """Before it: nothing of a word, or an escape of JSON, of a string, an address, a mail or a terminal."""
 
-_NOT_VALUES = re.compile(r"[$%{}()\[\]\\]|::|^[/.:]|^os\.environ|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$")
+_NOT_VALUES = re.compile(
+    r"[$%{}()\[\]\\\"'`<>]|::|^[/.:]|^os\.environ|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$"
+)
+_CODE = re.compile(
+    r"\([\w.,-]*\)|\[[\w.^-]*\]|\{[\w.]*\}|^<.*>$|\$\{|^\$|\$(?:[a-z_]{4}|[A-Z_]{4})|%Y|%[sdfrvx](?![A-Za-z0-9])"
+    r"|%[0-9A-F]{2}|\\[a-zA-Z]|a-z|A-Z|\w\([\"']|^[/.:^]|https?:|^os\.environ"
+)
+"""Pairs of brackets, variables, formats and escapes: a template, pattern or call, and no password."""
 _WORD = r"[^\s\"'`<>|;&\\]"
 
 
@@ -229,7 +248,7 @@ FORMS: tuple[SecretForm, ...] = (
     _form("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", "eyJ"),
     SecretForm("url-password", ("://",),
          r"[A-Za-z][A-Za-z0-9+.-]{1,24}://[^\s/:@'\"<>]{0,64}:(?P<value>[^\s/@'\"<>]{3,200})@",
-         _password, _of_scheme),
+         is_password, _of_scheme),
     SecretForm("authorization", ("earer ", "asic ", "oken "),
          r"\b(?:[Bb]earer|[Bb]asic|[Tt]oken) (?P<value>[A-Za-z0-9._~+/-]{16,}=*)",
          _random, str.isalpha),
@@ -257,9 +276,9 @@ HINTS: tuple[tuple[str, SecretForm], ...] = tuple(
 )
 """What to look for first: every hint with its form, in the order of the forms."""
 
-_KEYWORDS = ("passw", "passphrase", "secret", "token", "credential", "_pwd", "key")
+_KEYWORDS = ("passw", "_pass", "passphrase", "secret", "token", "credential", "_pwd", "key")
 _TELLING = re.compile(
-    r"passw|passphrase|secret|token|credential|_pwd|(?:api|access|private|encryption|signing|auth|account"
+    r"passw|_pass(?![a-z])|passphrase|secret|token|credential|_pwd|(?:api|access|private|encryption|signing|auth|account"
     r"|master|client|license|service|storage|deploy|webhook)[_.-]?key",
     re.IGNORECASE,
 )
@@ -270,7 +289,7 @@ _OPERATOR = (
 """After a name, which may have a type."""
 _ASSIGNED = re.compile(
     rf"""(?P<name>[A-Za-z0-9_.-]{{1,80}}){_OPERATOR}\s{{0,3}}(?:[bBfFrRuU]{{1,2}}(?=["']))?"""
-    r"""(?:(?P<quote>\\{0,3}["'`])(?P<quoted>[^"'`\s<>]{8,256}?)(?P=quote)"""
+    r"""(?:(?P<quote>\\{0,3}["'`])(?P<quoted>(?:(?!(?P=quote))(?:\\[\\"'/]|\S)){8,256})(?P=quote)"""
     r"""|(?P<bare>[^\s"'`<>,;()\[\]{}|&]{8,256}))"""
 )
 _NAMED_VALUE = (
@@ -367,26 +386,3 @@ def _looks_secret(name: str, value: str, *, quoted: bool) -> bool:
         digits = any(map(str.isdigit, value))
         return digits and entropy(value) > 3.5 and "_" not in value.strip("_") and "." not in value
     return True
-
-
-_PRINTED = re.compile(
-    r"(?i)<secret:[^<>]{1,100}>|(?<![\w.$-])[\w.-]{0,40}(?:passw(?:or)?d|passphrase|_pwd|secret|token|api_?key)"
-    r"[\"']?\]?(?P<sign>=|\s?:\s?)[\"']?(?P<value>[^\s\"'`<>,;()\[\]{}|&$]{4,256})"
-)
-_NO_VALUES = frozenset(("none", "null", "true", "false"))
-
-
-def without_printed_passwords(text: str) -> str:
-    """The text without what is assigned to the name of a secret as programs print it: ``password=sesame``.
-
-    Code does so too, so that this is for texts to hand on, of which nothing has to run.
-    """
-
-    def masked(match: re.Match[str]) -> str:
-        value = match["value"] or ""
-        word = value.isalpha() and match["sign"] != "="  # as in prose, or a type
-        if not _password(value) or value.isdecimal() or word or value.lower() in _NO_VALUES:
-            return match[0]
-        return f"{match[0].removesuffix(value)}<secret>"
-
-    return _PRINTED.sub(masked, text)

@@ -137,8 +137,8 @@ class ListUsages(FileArguments):
 class SearchIndex(FileArguments):
     """The arguments of ``search_index``."""
 
-    query: Annotated[str, Field(description="Part of a file name")] = ""
-    extension: str = ""
+    query: Annotated[str, Field(description="Part of a file name"), _NAMED] = ""
+    extension: Annotated[str, _NAMED] = ""
     minSize: Annotated[int, Field(ge=0, description="Bytes")] = 0
     maxSize: Annotated[int, Field(ge=0)] = 0
     modifiedAfter: Annotated[str, Field(description="ISO date, UTC")] = ""

@@ -11,9 +11,12 @@ from sam_tools.file_operations.patch.pieces import ChangeKind, FilePatch, FileTy
 from sam_tui.core.errors import ToolError
 
 NOTHING = "/dev/null"
+_STREAM = "-"
+"""What diff writes for standard input, which names no file."""
 _STAMP = re.compile(r"\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\s*[+-]\d{4}|Z)?\s*\Z")
 _EPOCH = re.compile(r"\t((?:1969-12-31|1970-01-01) \d\d:\d\d:00)(?:\.0+)? ([+-]\d\d):?(\d\d)\r?\Z")
-_ESCAPE = re.compile(r"\\([0-7]{1,3}|.)")
+_ESCAPE = re.compile(r"\\([0-3][0-7]{2}|.)")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\(?:[0-3][0-7]{2}|[abtnvfr"\\]))*)"')
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 _TYPES: dict[str, FileType] = {
     "100": "file",
@@ -91,8 +94,15 @@ class Header:
     def _git_file(self, first: str, second: str) -> FilePatch:
         """The file of a git header; names that contradict each other are refused."""
         kind, source, target = self._git_names(first, second)
+        if ".." in [*source.split("/"), *target.split("/")]:
+            raise ToolError(
+                f"{target or source} in patchContent leads to a folder above.",
+                hint="Write the path from the workspace on, without `..`.",
+            )
         expected = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
-        if self.named and not (_agree(self.old, expected[0]) and _agree(self.new, expected[1])):
+        folders = self._of_folders(first, second)
+        agree = folders or (_agree(self.old, expected[0]) and _agree(self.new, expected[1]))
+        if self.named and not agree:
             raise ToolError(
                 f"The header of {target or source or first} in patchContent contradicts itself: "
                 f"{self.old or 'nothing'} and {self.new or 'nothing'} stand behind --- and +++.",
@@ -129,7 +139,14 @@ class Header:
             return "delete", source, source
         if self.named and source != target:
             source, target = _bare(self.old, self.new)
+        if self._of_folders(first, second):
+            source = target = _below_folders(source, target) or target
         return "update", source, target
+
+    def _of_folders(self, first: str, second: str) -> bool:
+        """Whether it is one file in two folders, as ``git diff --no-index`` compares them."""
+        same = (self.old, self.new) == (first, second) and not self.moved
+        return same and bool(_below_folders(*_bare(first, second)))
 
     def _type(self, name: str) -> tuple[FileType, bool | None]:
         """The file type and executable bit of git's modes. Raises ``ToolError``."""
@@ -143,7 +160,7 @@ class Header:
             )
         declared = self.modes.get("new file mode") or self.modes.get("new mode")
         type_: FileType = types.pop() if types else ""
-        return type_, declared.endswith("755") if declared and type_ == "file" else None
+        return type_, bool(int(declared, 8) & 0o100) if declared and type_ == "file" else None
 
 
 def header_name(text: str) -> str:
@@ -165,14 +182,14 @@ def header_name(text: str) -> str:
 
 def unquoted(text: str) -> str:
     """A name as git quotes it: in double quotes, with C escapes for its bytes."""
-    end = re.match(r'"((?:[^"\\]|\\.)*)"', text)
+    end = _QUOTED.match(text)
     if end is None:
         return text
 
     def byte(match: re.Match[str]) -> str:
         code = match[1]
-        if code[0] in "01234567":
-            return chr(int(code, 8) & 0xFF)
+        if code[0] in "0123":
+            return chr(int(code, 8))
         return chr(_LETTERS[code]) if code in _LETTERS else code
 
     # Octal escapes are bytes; what stands there unescaped is UTF-8 already.
@@ -215,10 +232,10 @@ def _agree(name: str, expected: str) -> bool:
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
     """Names without ``a/`` and ``b/`` (or git's other pairs), where they have such a pair."""
-    if old in ("", NOTHING):
-        return old, new.removeprefix("b/")
-    if new in ("", NOTHING):
-        return old.removeprefix("a/"), new
+    if old in ("", NOTHING, _STREAM):
+        return old.removesuffix(_STREAM), new.removeprefix("b/")
+    if new in ("", NOTHING, _STREAM):
+        return old.removeprefix("a/"), new.removesuffix(_STREAM)
     return (old[2:], new[2:]) if _paired(old, new) else (old, new)
 
 
@@ -228,10 +245,24 @@ def _paired(old: str, new: str) -> bool:
 
 
 def _chosen(old: str, new: str) -> str:
-    """Of two names for one file the one without an ending such as ``.orig`` or ``.new``."""
+    """Of two names for one file the one without an ending such as ``.orig`` or ``.new``.
+
+    Where the file is in two folders that ``diff -r`` compared, its path below them.
+    """
     if not old or not new or old == new:
         return new or old
-    return old if new.startswith(old) else new
+    return old if new.startswith(old) else _below_folders(old, new) or new
+
+
+def _below_folders(old: str, new: str) -> str:
+    """The path that both names have below folders of other names; empty if they share none."""
+    first, second = old.split("/"), new.split("/")
+    most = min(len(first), len(second)) - 1
+    same = next((i for i in range(most) if first[-1 - i] != second[-1 - i]), most)
+    above = "/".join(first[: len(first) - same]), "/".join(second[: len(second) - same])
+    if not same or above[0].startswith(above[1]) or above[1].startswith(above[0]):
+        return ""
+    return "/".join(first[-same:])
 
 
 def _usable(path: str) -> str:

@@ -134,7 +134,8 @@ class Ground:
         self._unended = unended
         self._style = style
         self._forms: dict[_Comparison, Rows] = {}
-        self._taken: list[HunkPosition] = []
+        self._placed: list[tuple[int | None, HunkPosition]] = []
+        """The start that each earlier hunk names, and its position."""
         self._drift = 0
         self._cursor = 0
 
@@ -146,7 +147,7 @@ class Ground:
         """
         above = self._below_anchors(hunk)
         spot = self._bare(hunk, above) if not hunk.old else self._found(hunk, above)
-        self._taken.append(spot)
+        self._placed.append((hunk.start, spot))
         self._cursor = spot.end
         if hunk.start is not None and hunk.old:
             self._drift = spot.at - spot.head - (hunk.start - 1)
@@ -223,9 +224,19 @@ class Ground:
         head, tail = trimmed
         old = [form(line.text) for line in hunk.old]
         middle = old[head : len(old) - tail]
+        first = self._first_line(hunk)
         for at in self._matches(middle, form, hunk, head=head):
+            if at - head < first:
+                continue
             if self._style != "git" or self._ends_fit(hunk, at, trimmed, fuzz):
                 yield HunkPosition(at, len(middle), head, tail)
+
+    def _first_line(self, hunk: Hunk) -> int:
+        """The first line that the hunk may begin at: none above the file, nor above an earlier hunk."""
+        if hunk.start is None:
+            return 0
+        earlier = (spot for start, spot in self._placed if start is not None and start < hunk.start)
+        return max((spot.at - spot.head for spot in earlier), default=0)
 
     def _among(
         self, hunk: Hunk, spots: Sequence[HunkPosition], above: int | None
@@ -265,7 +276,7 @@ class Ground:
         last = len(self._lines) - len(sought)
         if hunk.at_end and lines.stand_at(last, sought):
             return iter((last,))
-        if hunk.at_end and self._style == "envelope":
+        if hunk.at_end and self._style != "git":
             return iter(())
         if hunk.start is None:
             return lines.all(sought)
@@ -300,7 +311,7 @@ class Ground:
             spot.at < other.end and other.at < spot.end
             if spot.length and other.length
             else other.at < spot.at < other.end or spot.at < other.at < spot.end
-            for other in self._taken
+            for _, other in self._placed
         )
 
     def _formed(self, form: _Comparison) -> Rows:

@@ -122,6 +122,12 @@ class _Reader:
                 "Count the old and the new lines anew, or leave `diff --git` out: then a hunk ends "
                 "where its lines do.",
             )
+        if exact and body and _is_marked_within(body):
+            self._at = first - 1
+            raise self._wrong(
+                "a line that is not the last one of the file is marked to have no newline",
+                "Put the mark below the last line of the file, or leave it out.",
+            )
         if not exact and (body is None or self._goes_on()):
             body = self._by_lines(first, body)
         assert body is not None
@@ -224,3 +230,9 @@ class _Reader:
 def _without_newline(body: list[Line]) -> None:
     if body:
         body[-1] = replace(body[-1], newline=False)
+
+
+def _is_marked_within(body: Sequence[Line]) -> bool:
+    """Whether a line without a newline has others of the same side below it."""
+    sides = ([line.newline for line in body if line.mark != mark] for mark in "+-")
+    return not all(newline for side in sides for newline in side[:-1])
