@@ -165,7 +165,7 @@ def test_with_every_provider_the_schemas_still_leave_room_for_the_prompt(full: R
     assert len(full.registry.schemas_json.encode()) < MOST_BYTES - 4_000
 
 
-@pytest.mark.requirement("framework:stable-bytes")
+@pytest.mark.requirement("framework:stable-bytes", "schema:same-bytes")
 def test_schemas_and_system_prompt_are_the_same_bytes_in_every_process(tmp_path: Path) -> None:
     program = (
         "import sys\n"
