@@ -1,4 +1,4 @@
-"""Messages on standard input, and approvals asked there or of an MCP tool. Costs some 3 s of CPU."""
+"""Messages on standard input, and approvals asked there or of an MCP tool."""
 
 import base64
 import json
@@ -35,8 +35,8 @@ def decide(tool_name, input, tool_use_id):
 def called(params):
     try:
         text, failed = decide(**params["arguments"]), False
-    except ValueError as error:
-        text, failed = f"Error executing tool decide: {error}", True
+    except ValueError:
+        text, failed = "Error executing tool decide", True
     return {"content": [{"type": "text", "text": text}], "isError": failed}
 
 answers = {
