@@ -154,9 +154,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, frozenset[str]
 
 @pytest.mark.requirement("house:imports-stay-out")
 @pytest.mark.parametrize("name", ENTRIES)
-def test_an_entry_loads_no_more_than_it_needs(
-    name: str, loaded: dict[str, frozenset[str]]
-) -> None:
+def test_an_entry_loads_no_more_than_it_needs(name: str, loaded: dict[str, frozenset[str]]) -> None:
     entry, modules = ENTRIES[name], loaded[name]
     assert sorted(({module.partition(".")[0] for module in modules} | modules) & entry.absent) == []
     assert len(modules - loaded["bare"]) <= entry.most + NEWER
