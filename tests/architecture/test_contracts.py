@@ -1,7 +1,8 @@
 """Each import contract fails when somebody breaks it: one planted import per rule, in a copy.
 
-The copy is looked at once as it stands. For the planted imports its modules are emptied: what is broken
-then, the planted import breaks alone, and a look takes a third of the time.
+The copy is looked at once as it stands. For the planted imports its modules are emptied, and those deep
+in it that neither names are left out: what is broken then, the planted import breaks alone, and a look
+takes a fifth of the time.
 """
 
 import json
@@ -206,9 +207,21 @@ def standing(broken: Broken) -> set[str]:
 
 @pytest.fixture(scope="module")
 def bare(copy: Path, standing: set[str]) -> Path:
-    """The copy after its look as it stands: the same modules, and a library only where it has its owner."""
-    for file in copy.rglob("*.py"):
-        file.write_text('"""Nothing."""\n', encoding="utf-8")
+    """The copy after its look as it stands: the modules of contracts, and a library only at its owner."""
+    named = set(re.findall(r"\bsam_\w+(?:\.\w+)+", f"{RULES} {VIOLATIONS}"))
+    containers = {container for contract in RULES for container in contract.get("containers", ())}
+    for package in PACKAGES:
+        for file in sorted((copy / package).rglob("*")):
+            parts = file.relative_to((copy / package).parent).with_suffix("").parts
+            module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            known = any(f"{name}.".startswith(f"{module}.") for name in named)
+            if known or module.count(".") < 3 or module.rpartition(".")[0] in containers:
+                if file.suffix == ".py":
+                    file.write_text('"""Nothing."""\n', encoding="utf-8")
+            elif file.is_dir():
+                shutil.rmtree(file)
+            else:
+                file.unlink(missing_ok=True)
     for contract in RULES:
         for library in contract.get("protected_modules", ()):
             owner = copy.joinpath(*contract["allowed_importers"][0].split("."))

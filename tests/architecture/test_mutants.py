@@ -106,7 +106,7 @@ def test_a_fork_notices_what_a_test_notices_and_nothing_else(
     prove(forks, by_line[6], every)
     with pytest.raises(BrokenError, match=r"subject.py:5: .* must die and survived"):
         prove(forks, by_line[5], every)  # no test runs that line
-    monkeypatch.setattr("scripts.copies.PATIENCE", 0.5)
+    monkeypatch.setattr("scripts.copies.PATIENCE", 0.1)
     assert "did not end" in str(forks.play(mutant("number += 1", "number -= 1"), every))
 
 

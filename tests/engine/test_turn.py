@@ -343,7 +343,7 @@ CALLS = st.lists(ONE_CALL, min_size=1, max_size=6)
 
 
 @pytest.mark.requirement("turn:one-result")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(rounds=st.lists(CALLS, min_size=1, max_size=3), ids=st.booleans(), stop=st.integers(0, 40))
 def test_every_call_id_gets_exactly_one_result(
     rounds: list[list[tuple[str, Any]]], ids: bool, stop: int

@@ -1,6 +1,7 @@
 """What is advertised is what runs: generated from the schemas of the assembled tools."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from sam_tui.core.tooling.offer import arguments_schema, example_call
 from sam_tui.core.tooling.registry import Registry
 from scripts.catalogue import text_of
 from tests.fakes.openai_server import FakeServer, Reply
+from tests.fakes.preloaded import SCRIPT
 from tests.fakes.web_server import WebServer
 from tests.framework.bench import LISTED, Bench
 from tests.framework.conftest import Opened
@@ -165,7 +167,7 @@ def test_with_every_provider_the_schemas_still_leave_room_for_the_prompt(full: R
     assert len(full.registry.schemas_json.encode()) < MOST_BYTES - 4_000
 
 
-@pytest.mark.requirement("framework:stable-bytes")
+@pytest.mark.requirement("framework:stable-bytes", "schema:same-bytes")
 def test_schemas_and_system_prompt_are_the_same_bytes_in_every_process(tmp_path: Path) -> None:
     program = (
         "import sys\n"
@@ -179,16 +181,18 @@ def test_schemas_and_system_prompt_are_the_same_bytes_in_every_process(tmp_path:
         "runtime.parts.close()\n"
     )
     (tmp_path / "ws").mkdir()
+    environ = os.environ | {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    starts = ((SCRIPT, {}), ([sys.executable, "-c"], {"PYTHONHASHSEED": "4242"}))
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path / "ws"), str(tmp_path / f"data{seed}")],
-            env={"PYTHONHASHSEED": seed, "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+            [*start, program, str(tmp_path / "ws"), str(tmp_path / f"data{number}")],
+            env=environ | seed,
             cwd=tmp_path,
             capture_output=True,
             text=True,
             check=True,
         ).stdout
-        for seed in ("0", "4242")
+        for number, (start, seed) in enumerate(starts)
     }
     assert len(outputs) == 1
     assert '"name":"build_and_version_control"' in outputs.pop()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam_tui.adapters.policy import SavedRules
@@ -311,6 +311,7 @@ def test_what_is_kept_goes_to_the_persons_file_once_and_can_be_revoked(tmp_path:
 
 
 @pytest.mark.requirement("guard:rules-kept")
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.booleans(), st.text("ab #\"'\\[\n", max_size=6)), max_size=5))
 def test_revoking_takes_out_its_rule_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[bool, str]]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.policy import AppFolders, FileTrust, read_layers, renewed
-from sam_tui.adapters.policy.trust import MOST_LOOKED_AT
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError
 
@@ -251,15 +250,16 @@ def test_a_policy_that_is_swapped_between_its_reading_and_the_look_at_it_is_not_
 
 @pytest.mark.requirement("trust:bounded")
 def test_a_folder_of_very_many_files_is_looked_into_and_never_listed_whole(
-    trust: FileTrust, folder: Path
+    trust: FileTrust, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("sam_tui.adapters.policy.trust.MOST_LOOKED_AT", 3_000)
     (folder / "sub").mkdir()
     (folder / "sub/AGENTS.md").write_text("Be brief.\n", encoding="utf-8")
     trust.trust(str(folder))
     assert trust.nested(str(folder)) == ("sub/AGENTS.md",)
     many = folder / "sub/many"
     many.mkdir()
-    for number in range(MOST_LOOKED_AT + 5_000):
+    for number in range(10_000):
         os.close(os.open(f"{many}/{number:0200}", os.O_CREAT | os.O_WRONLY))
     tracemalloc.start()
     try:

@@ -59,10 +59,10 @@ def test_a_published_pattern_runs_unchanged(name: str, tmp_path: Path) -> None:
     (tmp_path / "jq.py").write_text(JQ, encoding="utf-8")
     steps = [{"text": f"answer {number}"} for number in range(1, 4)]
     (tmp_path / "script.json").write_text(json.dumps(steps), encoding="utf-8")
-    run = f'exec "{sys.executable}" -P'
+    run = f'exec "{sys.executable}"'
     for shim, line in {
-        "claude": f'{run} -m sam_tui --compat claude "$@"',
-        "jq": f'{run} "{tmp_path}/jq.py" "$@"',
+        "claude": f'{run} -P -m sam_tui --compat claude "$@"',
+        "jq": f'{run} -I -S "{tmp_path}/jq.py" "$@"',
     }.items():
         (tmp_path / shim).write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
         (tmp_path / shim).chmod(0o700)

@@ -68,9 +68,9 @@ PING: Mapping[str, Any] = {"type": "function", "function": {"name": "think", "ar
 
 
 def many_calls(count: int) -> Reply:
-    """So many calls, up to 50,000 of them in one event."""
+    """So many calls, up to 10,000 of them in one event."""
     pieces = [{**PING, "index": n, "id": f"c{n}"} for n in range(count)]
-    groups = (pieces[n : n + 50_000] for n in range(0, count, 50_000))
+    groups = (pieces[n : n + 10_000] for n in range(0, count, 10_000))
     deltas: list[tuple[dict[str, Any], str]] = [({"tool_calls": group}, "") for group in groups]
     deltas.append(({}, "tool_calls"))
     choices = [{"delta": delta, "finish_reason": finish or None} for delta, finish in deltas]
@@ -87,7 +87,7 @@ def nested(depth: int) -> Reply:
 AS_TEXT = '<tool_call>{"name": "think", "arguments": {}}</tool_call>'
 WORDS = b'data: {"choices": [{"delta": {"content": "' + b"word " * 200 + b'"}}]}\n\n'
 TOO_LARGE: Mapping[str, tuple[Callable[[], Reply], str]] = {
-    "100,000 calls": (lambda: many_calls(100_000), "answer_calls"),
+    "20,000 calls": (lambda: many_calls(20_000), "answer_calls"),
     "calls written as text": (lambda: Reply(text=AS_TEXT * 1000, chunk=9999), "answer_calls"),
     "100,000 levels": (lambda: nested(100_000), "argument_depth"),
     "arguments without end": (

@@ -1,4 +1,4 @@
-"""Messages on standard input, and approvals asked there or of an MCP tool. Costs some 3 s of CPU."""
+"""Messages on standard input, and approvals asked there or of an MCP tool."""
 
 import base64
 import json
@@ -16,11 +16,8 @@ from sam_tui.headless.dialogue.messages import ReceivedMessage, reading
 from tests.headless.conftest import Program, call, shell
 
 SERVER = """
-import json
-from mcp.server.mcpserver import MCPServer
-server = MCPServer("gate")
-@server.tool()
-def decide(tool_name: str, input: dict, tool_use_id: str) -> str:
+import json, sys
+def decide(tool_name, input, tool_use_id):
     name = input.get("filePath", "")
     if name.endswith("fails.txt"):
         raise ValueError(name)
@@ -34,7 +31,27 @@ def decide(tool_name: str, input: dict, tool_use_id: str) -> str:
             pass
         return json.dumps({"behavior": "allow", "updatedInput": input})
     return json.dumps({"behavior": "deny", "message": f"{tool_name}: not there"})
-server.run("stdio")
+
+def called(params):
+    try:
+        text, failed = decide(**params["arguments"]), False
+    except ValueError:
+        text, failed = "Error executing tool decide", True
+    return {"content": [{"type": "text", "text": text}], "isError": failed}
+
+answers = {
+    "initialize": lambda params: {
+        "protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}},
+        "serverInfo": {"name": "gate", "version": "1"},
+    },
+    "tools/list": lambda _: {"tools": [{"name": "decide", "inputSchema": {"type": "object"}}]},
+    "tools/call": called,
+}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        result = answers[message["method"]](message.get("params"))
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
 
 
@@ -171,7 +188,7 @@ def test_a_tool_of_a_server_answers_approvals_and_nothing_of_the_run_is_kept(
     program: Program,
 ) -> None:
     (program.folder / "server.py").write_text(SERVER, encoding="utf-8")
-    server = {"command": sys.executable, "args": [str(program.folder / "server.py")]}
+    server = {"command": sys.executable, "args": ["-I", "-S", str(program.folder / "server.py")]}
     yes, no = program.folder / "yes.txt", program.folder / "no.txt"
     model = program.script(create(yes), create(no), {"text": "Done."})
     words = ("go", "--model", model, "--mcp-config", json.dumps({"mcpServers": {"gate": server}}))
@@ -192,7 +209,7 @@ def test_a_permission_tool_that_fails_or_says_neither_leaves_the_run_blocked(
     program: Program,
 ) -> None:
     (program.folder / "server.py").write_text(SERVER, encoding="utf-8")
-    server = {"command": sys.executable, "args": [str(program.folder / "server.py")]}
+    server = {"command": sys.executable, "args": ["-I", "-S", str(program.folder / "server.py")]}
     paths = [program.folder / name for name in ("fails.txt", "mute.txt", "yes.txt")]
     steps = [call("file_operations", "create_file", filePath=str(p), content="x") for p in paths]
     words = ("go", "--model", program.script({"calls": steps}, {"text": "Done."}), "--mcp-config")

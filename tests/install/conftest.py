@@ -50,12 +50,11 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> subprocess.Complet
     return done
 
 
-def build(tree: Path) -> tuple[Path, Path]:
-    """Build wheel and source archive in a tree."""
-    run(sys.executable, "-m", "hatchling", "build", cwd=tree)
-    (wheel,) = (tree / "dist").glob("*.whl")
-    (sdist,) = (tree / "dist").glob("*.tar.gz")
-    return wheel, sdist
+def build(tree: Path, *targets: str) -> Path:
+    """Build these archives in a tree; the folder they are in."""
+    words = (word for target in targets for word in ("--target", target))
+    run(sys.executable, "-m", "hatchling", "build", *words, cwd=tree)
+    return tree / "dist"
 
 
 @pytest.fixture(scope="package")
@@ -75,7 +74,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     (tree / ".venv" / "lib" / "secret.py").touch()
     (tree / "sam_tui" / "__pycache__").mkdir()
     (tree / "sam_tui" / "__pycache__" / "stale.cpython-311.pyc").touch()
-    return Built(tree, *build(tree))
+    archives = build(tree, "sdist", "wheel")
+    (wheel,), (sdist,) = archives.glob("*.whl"), archives.glob("*.tar.gz")
+    return Built(tree, wheel, sdist)
 
 
 @pytest.fixture(scope="package")
@@ -85,7 +86,8 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Install
     venv.create(folder, symlinks=True, with_pip=False)
     python = folder / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
-    run(*pip, "install", "--quiet", "--no-deps", "--no-index", built.wheel, cwd=folder)
+    options = ("--quiet", "--no-deps", "--no-index", "--no-compile")  # Python compiles what runs
+    run(*pip, "install", *options, built.wheel, cwd=folder)
     (packages,) = (folder / "lib").glob("python3.*/site-packages")
     dependencies = folder / "dependencies"
     dependencies.mkdir()

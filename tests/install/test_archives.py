@@ -53,7 +53,7 @@ def test_the_source_archive_builds_the_same_wheel(built: Built, tmp_path: Path) 
         archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
         archive.extractall(tmp_path)
     (tree,) = tmp_path.iterdir()
-    wheel, _ = build(tree)
+    (wheel,) = build(tree, "wheel").glob("*.whl")
     assert names(wheel) == names(built.wheel)
     with zipfile.ZipFile(wheel) as again, zipfile.ZipFile(built.wheel) as first:
         assert all(again.read(name) == first.read(name) for name in first.namelist())

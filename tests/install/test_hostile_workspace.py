@@ -33,8 +33,14 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.mark.requirement("house:workspace-is-not-imported")
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("arguments", [("--version",), ("tools", "list"), ("--help",)])
+@pytest.mark.parametrize(
+    ("arguments", "way"),
+    [
+        *((("--version",), way) for way in WAYS),
+        *((("tools", "list"), way) for way in WAYS if "PYTHONPATH" in WAYS[way]),
+        *((("--help",), way) for way in WAYS if "PYTHONPATH" not in WAYS[way]),
+    ],
+)
 def test_no_module_of_the_workspace_runs(
     arguments: tuple[str, ...], way: str, workspace: Path, installed: Installed
 ) -> None:

@@ -79,7 +79,7 @@ async def play(harness: Harness, moves: list[tuple[str, dict[str, Any]]]) -> Non
 
 
 @pytest.mark.requirement("ironmanus:properties")
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.lists(MOVES, max_size=25))
 def test_no_sequence_of_calls_reaches_an_illegal_state(
     moves: list[tuple[str, dict[str, Any]]],
@@ -93,7 +93,7 @@ def test_no_sequence_of_calls_reaches_an_illegal_state(
 
 
 @pytest.mark.requirement("ironmanus:properties")
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(
     st.lists(
         st.fixed_dictionaries({

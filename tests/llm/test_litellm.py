@@ -2,9 +2,7 @@
 
 import contextlib
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,18 @@ from sam_tui.core.errors import ModelError, ModelNotFound, ModelRejected, ModelU
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import Message, ToolMessage, UserMessage
 from tests.fakes.openai_server import FakeServer, Reply, background
+from tests.fakes.preloaded import SCRIPT
 from tests.llm.folding import LITELLM_WARNINGS, answer, request
 
 pytestmark = LITELLM_WARNINGS
 
 _PROBE = """
-import asyncio, gc, os, sys
+import asyncio, gc, os, sys, types
+# The adapter sets litellm's variables for its process; here it has to do so again.
+for name in [name for name in os.environ if name.startswith("LITELLM")]:
+    del os.environ[name]
+# As with -c: without a file of its own, what reads a .env looks for it in the working folder.
+sys.modules["__main__"] = types.ModuleType("__main__")
 seen = []
 watched = ("socket.getaddrinfo", "socket.gethostbyname", "socket.connect", "socket.sendto")
 def hook(event, args):
@@ -56,12 +60,8 @@ assert "FROM_DOTENV" not in os.environ
 def test_a_run_looks_up_no_name_prints_nothing_and_reads_no_dotenv(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("FROM_DOTENV=1\n", "utf-8")
     with background([Reply(text="quiet", usage={"prompt_tokens": 1})]) as server:
-        command = [sys.executable, "-c", _PROBE, server.base]
-        # The adapter sets litellm's variables for its process; here it has to do so again.
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("LITELLM")}
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        command = [*SCRIPT, _PROBE, server.base]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

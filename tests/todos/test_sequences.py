@@ -132,7 +132,7 @@ def _line(text: str, head: str) -> str:
 @pytest.mark.requirement(
     "todos:one-in-progress", "todos:report-stored", "todos:completed-protected"
 )
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(st.lists(requests, min_size=1, max_size=12))
 def test_any_sequence_of_calls_keeps_the_rules_and_reports_what_is_stored(
     sequence: list[tuple[str, dict[str, Any]]],

@@ -112,7 +112,7 @@ DOCUMENT = st.lists(BLOCK, max_size=6).map("\n\n".join)
 
 
 @pytest.mark.requirement("transcript:cut-anywhere")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(DOCUMENT, st.lists(st.integers(0, 10_000), max_size=12))
 @example("1. a\n\n2. b\n\n   c\n3. d", [3, 5, 9])
 @example("- a\n- b\n\n\n- c\n* d", [6])

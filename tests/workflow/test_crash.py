@@ -3,13 +3,13 @@
 import json
 import sqlite3
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fakes.preloaded import SCRIPT
 from tests.workflow.bench import Bench, opened
 from tests.workflow.stage import Stage
 
@@ -86,19 +86,18 @@ def drive(bench: Bench) -> None:
 
 
 @pytest.mark.requirement("workflow:crash")
-@pytest.mark.parametrize("first", [1, 4])
 def test_killed_at_any_statement_an_execution_ends_as_if_nothing_had_happened(
-    tmp_path: Path, first: int
+    tmp_path: Path,
 ) -> None:
     bench = Bench(tmp_path / "start")
     bench.define(FLOW)
     bench.close()
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), str(first), "7"],
+        [*SCRIPT, PROGRAM, str(tmp_path), "1", "5"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 25
+    assert int(done.stdout) > 35
 
 
 def require_ended(bench: Bench) -> None:
@@ -164,7 +163,7 @@ def test_who_dies_lets_go_of_what_it_drove(bench: Bench) -> None:
         "    print(mine, flush=True); sys.stdin.read()\n"
     )
     child = subprocess.Popen(
-        [sys.executable, "-c", program, str(bench.folder)],
+        [*SCRIPT, program, str(bench.folder)],
         cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert child.stdout is not None

@@ -17,6 +17,7 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.folders import settings_folder
+from tests.fakes.preloaded import SCRIPT
 from tests.workflow import replanned, test_crash
 from tests.workflow.bench import Bench
 from tests.workflow.stage import Stage
@@ -86,7 +87,7 @@ def test_killed_before_and_after_every_transaction_it_goes_on_exactly(
     bench.define(driven.FLOW)
     bench.close()
     done = subprocess.run(
-        [sys.executable, "-c", BOUNDARIES, str(tmp_path), mark, driven.__name__],
+        [*SCRIPT, BOUNDARIES, str(tmp_path), mark, driven.__name__],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -144,8 +145,8 @@ def test_drivers_that_are_killed_at_random_have_no_effect_twice_and_lose_none(
     tmp_path: Path,
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "bench.kills", "--kills", "25", "--strict", "--seed", "2",
-         "--json", str(tmp_path / "figures.json")],
+        [*SCRIPT, "import sys\nfrom bench.kills import main\nsys.exit(main())", "--kills", "15",
+         "--strict", "--seed", "2", "--json", str(tmp_path / "figures.json")],
         cwd=ROOT, capture_output=True, text=True, check=False,
         env=os.environ | {"TMPDIR": str(tmp_path)},
     )  # fmt: skip

@@ -186,7 +186,7 @@ class Executions(RuleBasedStateMachine):
         assert gate("workflow.advance") == ""
 
 
-Executions.TestCase.settings = settings(max_examples=30, stateful_step_count=30)
+Executions.TestCase.settings = settings(max_examples=20, stateful_step_count=30)
 TestExecutions = Executions.TestCase
 TestExecutions.pytestmark = [pytest.mark.requirement("workflow:properties")]  # pyright: ignore[reportAttributeAccessIssue] # pytest's own attribute
 
