@@ -33,8 +33,8 @@ def _resume(case: ExecutionCase, _: str) -> Advanced:
     require_next(case.row.id, case.row.state, "running")
     if case.row.state in ENDED:
         raise execution_closed(case.row.id, case.row.state, hint="Open it again with retry.")
+    _require_no_plan(case)
     if case.row.question_json:
-        _require_no_plan(case)
         return _answer(case, "retry")
     _go_on(case)
     return settled(case, reissue=True)
@@ -50,8 +50,9 @@ def _abandon(case: ExecutionCase, reason: str) -> Advanced:
 def _retry(case: ExecutionCase, step: str) -> Advanced:
     """Set a step and all that depend on it back to pending; without ``step`` the failed one.
 
-    Works on running, paused, failed and diverged executions.
+    Works on running, paused, failed and diverged executions, but not while a plan waits for approval.
     """
+    _require_no_plan(case)
     target = _failed_step(case, step)
     _run_again(case)
     if case.spec(target).each and case.steps[target].status == "completed":
