@@ -205,6 +205,8 @@ def test_a_chunk_holds_texts_and_calls_but_no_reminder_and_says_when_they_were_s
         ("assistant", "[called file_operations {}]"),
         ("tool file_operations", "the tide"),
     )
+    with pytest.raises(ValueError, match="shorter"):  # a message without its moment
+        chunks(C, talk, [5.0], last=0)
 
 
 def long_talk(turns: int, size: int) -> list[Message]:

@@ -180,7 +180,10 @@ def test_who_only_reads_has_a_copy_where_the_file_takes_no_write_and_waits_for_n
 
     with closing(open_storage(data_dir)) as storage:
         storage.conversations.create(C, "/w")
-    with flushed(Refusing), closing(open_storage(data_dir, busy_seconds=0.05, reads=True)) as storage:
+    with (
+        flushed(Refusing),
+        closing(open_storage(data_dir, busy_seconds=0.05, reads=True)) as storage,
+    ):
         assert storage.conversations.find(C) is not None
         file = storage.database.query("PRAGMA database_list")[0][2]
         assert file == ("" if copied else str(data_dir / "sam.db"))
