@@ -28,16 +28,20 @@ RECORDED = Path(__file__).with_name("rules.txt")
 READER = CommandReader(BashParser(), root="/ws", home="/h")
 NOW = 1_800_000_000.0
 RULES = """
-command = "git push" | command = "git push", exact = true | command = "rm" | command = "rm -rf b", exact = true
-command = "git push", path = "sub" | command = "touch", path = "sub", access = "write" | command = "curl", host = "a.org"
-class = "network" | class = "destructive" | class = "read-only" | class = "workspace-write", path = "sub"
-class = "network", host = "*.a.org" | path = "sub" | path = "sub", access = "read" | path = "sub", access = "write"
-command = "cat", host = "a.org", path = "sub" | path = "/" | path = "/**/x" | path = "x" | host = "a.org" | host = "*.a.org", operation = "web_operations"
-operation = "tool" | operation = "tool.one" | operation = "t*l.one" | operation = "*" | operation = "tool", path = "sub"
-operation = "tool", access = "read" | operation = "tool", command = "git push" | operation = "tool", class = "network"
-operation = "toolbox", command = "git push" | command = "git push", until = "2020-01-01" | command = "sudo"
-class = "privileged" | path = "*" | command = "touch", path = "*" | command = "touch", path = "sub"
-operation = "tool", until = "2020-01-01" | operation = "tool", until = "2099-01-01", workspace = "/ws"
+command = "git push" | command = "git push", exact = true | command = "rm"
+command = "rm -rf b", exact = true | command = "git push", path = "sub"
+command = "touch", path = "sub", access = "write" | command = "curl", host = "a.org" | class = "network"
+class = "destructive" | class = "read-only" | class = "workspace-write", path = "sub"
+class = "network", host = "*.a.org" | path = "sub" | path = "sub", access = "read"
+path = "sub", access = "write" | command = "cat", host = "a.org", path = "sub" | path = "/"
+path = "/**/x" | path = "x" | host = "a.org" | host = "*.a.org", operation = "web_operations"
+operation = "tool" | operation = "tool.one" | operation = "t*l.one" | operation = "*"
+operation = "tool", path = "sub" | operation = "tool", access = "read"
+operation = "tool", command = "git push" | operation = "tool", class = "network"
+operation = "toolbox", command = "git push" | command = "git push", until = "2020-01-01"
+command = "sudo" | class = "privileged" | path = "*" | command = "touch", path = "*"
+command = "touch", path = "sub" | operation = "tool", until = "2020-01-01"
+operation = "tool", until = "2099-01-01", workspace = "/ws"
 """
 """What a rule names, without its effect."""
 COMMANDS = (
@@ -90,6 +94,7 @@ def named(rule: Rule) -> Iterator[str]:
             fits.setdefault("restricts", []).append(name)
         if rule.permits(subject, NOW):
             fits.setdefault("permits", []).append(name)
+            assert alone.permitting(subject, NOW) is rule
         elif alone.permitting(subject, NOW) is rule:
             fits.setdefault("permits by parts", []).append(name)
         if alone.unlocks(subject, NOW) is rule:
@@ -112,7 +117,11 @@ def test_each_form_of_a_rule_speaks_of_the_accesses_that_are_recorded() -> None:
 @pytest.mark.requirement("guard:policy-order")
 def test_rules_apply_by_effect_then_by_layer_then_as_written() -> None:
     pairs = [*itertools.product(EFFECTS, LAYERS)]
-    rules = [Rule(f"{e} {l} {n}", e, l, operation="x") for n in (1, 2) for e, l in reversed(pairs)]
+    rules = [
+        Rule(f"{effect} {layer} {number}", effect, layer, operation="x")
+        for number in (1, 2)
+        for effect, layer in reversed(pairs)
+    ]
     expected = [
         f"{effect} {layer} {number}"
         for effect in ("deny", "ask", "allow")
@@ -162,7 +171,9 @@ def test_a_folder_that_nobody_trusts_only_tightens_and_rules_of_other_folders_ar
 
 @pytest.mark.requirement("guard:rules-commands")
 def test_a_command_is_allowed_by_the_rule_of_its_last_part_where_each_part_has_one() -> None:
-    rules = RuleSet(tuple(rule_of(f'command = "{word}"') for word in ("touch", "make", "curl")))
+    asking = rule_of('operation = "terminal_operations"', "ask")
+    allowing = [rule_of(f'command = "{word}"') for word in ("touch", "make", "curl")]
+    rules = RuleSet((asking, rule_of('command = "rm"', "deny"), *allowing))
     said = {
         command: (rule.words if (rule := rules.permitting(run(command), NOW)) else "")
         for command in (

@@ -199,7 +199,7 @@ def test_a_fault_that_is_no_matter_of_the_disk_keeps_a_reader_out(data_dir: Path
             return super().execute(sql, *values)
 
     open_storage(data_dir).close()
-    with flushed(Refusing), pytest.raises(StorageError, match="could not be opened: .* malformed"):
+    with flushed(Refusing), pytest.raises(StorageError, match=r"could not be opened: .* malformed"):
         open_storage(data_dir, reads=True)
 
 
