@@ -16,7 +16,7 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
-from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, ScopeChoice
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, ScopeChoice
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.tooling.questions import HostQuestions, OutsideQuestions, ask_person
 from sam_tui.core.verdict import REHEARSAL, Decision
@@ -185,27 +185,25 @@ async def test_an_answer_about_what_a_command_wants_holds_as_long_as_nothing_can
     *,
     lasting: bool,
 ) -> None:
-    here = ward(answers=[answer, answer] if answer else [])
+    here = ward(answers=[answer] * 3 if answer else [])
     questions = OutsideQuestions(here.guard, run_of(lasting=lasting), record.decisions.append)
     access = replace(OUT, path=f"{here.folder}/out/x")
     told = await questions.ask(access)
     assert (told.allowed, told.seconds) == (answer in (ONCE, Approval("timed")), seconds)
-    again = await questions.ask(access)
-    assert again.allowed is told.allowed
-    if answer == Approval("timed"):
-        assert again.seconds == 1.0  # the grant may be revoked
-    # What a person said is always on record, what a mode or grant said once for each thing.
-    kinds = [(d.outcome, d.by) for d in record.decisions]
-    outcome = "allow" if told.allowed else "deny"
-    by = "user" if answer else "mode"
-    assert kinds == [(outcome, by)] * (2 if answer else 1)
-    await questions.ask(access)
+    assert await questions.ask(access) == await questions.ask(access) == told
+    # What a person said is always on record, what a mode or a grant said once for each thing.
+    outcome, by = ("allow" if told.allowed else "deny"), ("user" if answer else "mode")
+    times = {ONCE: 3, NO: 3, Approval("timed"): 2, None: 1}[answer]
+    assert [(d.outcome, d.by) for d in record.decisions] == [(outcome, by)] * times
     here.answers.clear()
-    other = replace(access, path=f"{here.folder}/out/y")
-    await questions.ask(other)
-    await questions.ask(replace(access, kind="rename", to=f"{here.folder}/out/z"))
-    fresh = [d.targets for d in record.decisions[len(kinds) :] if d.rule.startswith("unattended")]
-    assert fresh[-2:] == [(other.path,), (access.path, f"{here.folder}/out/z")]
+    record.decisions.clear()
+    path, to = f"{here.folder}/out/y", f"{here.folder}/out/z"
+    others = [OutsideAccess("write", path), OutsideAccess("delete", path)]
+    others += [OutsideAccess("rename", path, to=place) for place in (to, f"{to}z")]
+    for other in (*others, *others):
+        assert not (await questions.ask(other)).allowed
+    targets = [(path,), (path,), (path, to), (path, f"{to}z")]
+    assert [d.targets for d in record.decisions] == targets
 
 
 @pytest.mark.requirement("outside:asked")
@@ -280,7 +278,13 @@ async def test_a_question_that_belongs_to_no_call_is_on_record_with_what_it_was_
         keys.append((conversation, call))
         record.decisions.append(decision)
 
-    inquiries = Inquiries(Bus(), Hand(), attended=False, responder=lambda _: answer)
+    clock = Hand()
+
+    def answered(_: Inquiry) -> Answer | None:
+        clock.time += 2.0
+        return answer
+
+    inquiries = Inquiries(Bus(), clock, attended=False, responder=answered)
     choices = (
         ScopeChoice("once", "this once", "once"),
         ScopeChoice("session", "all along", "session"),
@@ -289,7 +293,8 @@ async def test_a_question_that_belongs_to_no_call_is_on_record_with_what_it_was_
         "terminal.clipboard", "Copy", ("secret",), "it asks", "/", choices=choices
     )
     allowed = await ask_person(inquiries, put, question, named=["the clipboard"])
-    verdict = denied("terminal.clipboard", "asked", "it asks", targets=("the clipboard",))
+    about = ("the clipboard",)
+    verdict = denied("terminal.clipboard", "asked", "it asks", targets=about, elapsed=2.0)
     assert record.decisions == [replace(verdict, **expected)]
     assert allowed == (answer if expected.get("outcome") == "allow" else None)
     assert keys == [("", "")]
