@@ -181,6 +181,7 @@ def accesses() -> Iterator[tuple[str, Access]]:
     yield "web_operations.search", Fetch("http://10.0.0.1/x", "url", configured=True)
     yield from ((CONNECT, Connect(peer)) for peer in (*PEERS, *SOCKETS))
     yield from ((f"notes.{tool}", Use("notes", tool)) for tool in ("list", "drop", "ask", "add"))
+    yield from ((f"notes.{tool}", Use("notes", tool, True)) for tool in ("list", "wipe"))
 
 
 def refusal_of(url: str) -> str:

@@ -180,7 +180,7 @@ OUT = OutsideAccess("write", "OUT/x", "tee", 7)
 async def test_an_answer_about_what_a_command_wants_holds_as_long_as_nothing_can_change_it(
     ward: Callable[..., Ward],
     record: Record,
-    answer: Answer | None,
+    answer: Approval | None,
     seconds: float,
     *,
     lasting: bool,

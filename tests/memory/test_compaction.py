@@ -156,7 +156,7 @@ def answers(count: int, text: str = "It rises") -> list[Message]:
         ([UserMessage("x" * 12_000), UserMessage("x" * 12_001)], [1, 1]),
         ([UserMessage("x" * size) for size in (30_000, 20_000, 4_000, 1)], [1, 2, 1]),
     ],
-    ids=lambda value: repr(value)[:20] if isinstance(value, list) else "",
+    ids=["nothing", "forty", "more", "early", "late", "just", "over", "long"],
 )
 def test_a_chunk_ends_where_it_is_long_enough_and_best_before_what_the_person_says(
     talk: list[Message], lengths: list[int]
