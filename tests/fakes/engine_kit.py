@@ -270,7 +270,12 @@ def open_engine(
 
 
 def open_talk(
-    kit: Kit, model: RawModel, *, max_steps: int = 50, workflow_mode: bool = False
+    kit: Kit,
+    model: RawModel,
+    *,
+    max_steps: int = 50,
+    limits: Limits | None = None,
+    workflow_mode: bool = False,
 ) -> Talk:
     """A session in the kit's conversation."""
     clock, reminder = Hand(), Echo()
@@ -279,7 +284,11 @@ def open_talk(
     history = History(kit.storage.conversations, kit.conversation)
     history.restore(kit.executor.plan)
     return Talk(
-        kit, model, clock, reminder, Session(engine, history, model, limits=Limits(max_steps))
+        kit,
+        model,
+        clock,
+        reminder,
+        Session(engine, history, model, limits=limits or Limits(max_steps)),
     )
 
 
