@@ -78,7 +78,9 @@ SCENES: dict[str, Scene] = {
         [[*calls(("ping", {})), USED], text("not sent")], limits=Limits(tokens=12)
     ),
     "a cut answer": Scene([[*text("one "), TruncatedDelta()], text("two")]),
-    "a workflow that goes on": Scene([text('Half.\n{"status": "continue"}'), text("Whole.")], workflow=True),
+    "a workflow that goes on": Scene(
+        [text('Half.\n{"status": "continue"}'), text("Whole.")], workflow=True
+    ),
     "a context that is exceeded": Scene(
         [[ContextExceeded("too long", limit=2_000)], text("short")],
         before=[LONG, LONG, LONG], reminds="mind",
