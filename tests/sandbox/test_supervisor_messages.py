@@ -118,7 +118,7 @@ def test_each_message_changes_its_own_run_and_those_of_unknown_runs_none(peer: P
     number, held = peer.hold()
     _, other = peer.hold()
     peer.heard()
-    change = {"why": "it would run", "difference": "+x", "added": 1, "removed": 0}
+    change: dict[str, Any] = {"why": "it would run", "difference": "+x", "added": 1, "removed": 0}
     peer.say(tell="refused", run=number, **ACCESS)
     peer.say(tell="refused", run=number, **ACCESS | {"place": True, "to": "/y", "change": change})
     planted = OutsideAccess(
@@ -130,7 +130,10 @@ def test_each_message_changes_its_own_run_and_those_of_unknown_runs_none(peer: P
     assert held.sessions == {5: 123, 6: 124}
     peer.say(tell="limit", run=number, limit="memory")
     assert held.exceeded == {"memory"}
-    assert not held.drafting
+    peer.socket.send(json.dumps({"tell": "limit", "run": number, "limit": "processes"}).encode())
+    held.receive()
+    assert held.exceeded == {"memory", "processes"}
+    assert not held.drafting and held.idle.is_set()
     peer.say(tell="drafting", run=number)
     assert held.drafting
     descriptor = held.descriptor
@@ -196,6 +199,39 @@ async def test_a_question_is_answered_as_it_was_said_and_for_as_long(peer: Peer)
     await held.idle.wait()
     (no,) = peer.heard()
     assert (no["serial"], no["allowed"]) == (9, False)
+
+
+@pytest.mark.requirement("outside:asked")
+async def test_the_time_in_which_questions_are_open_is_summed_up(
+    peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, gates = [100.0], [asyncio.Event() for _ in range(3)]
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0])
+
+    async def ask(access: OutsideAccess) -> bool:
+        await gates[int(access.path)].wait()
+        return True
+
+    number, held = peer.hold(ask)
+    for serial in (0, 1):
+        peer.say(tell="ask", run=number, serial=serial, **ACCESS | {"path": str(serial)})
+        now[0] += 3
+    assert held.asked_seconds == 6.0
+    gates[0].set()
+    for _ in range(4):
+        await asyncio.sleep(0)
+    assert held.asking
+    now[0] += 1
+    gates[1].set()
+    await held.idle.wait()
+    now[0] = 200.0
+    assert (held.asking, held.asked_seconds) == (False, 7.0)
+    peer.say(tell="ask", run=number, serial=2, **ACCESS | {"path": "2"})
+    now[0] += 2
+    assert held.asked_seconds == 9.0
+    gates[2].set()
+    await held.idle.wait()
+    assert held.asked_seconds == 9.0
 
 
 @pytest.mark.requirement("sandbox:supervisor-gone")
