@@ -293,13 +293,18 @@ def open_talk(
 
 
 def open_kit(
-    folder: Path, responder: Responder | None = None, clock: SystemClock | None = None
+    folder: Path,
+    responder: Responder | None = None,
+    clock: SystemClock | None = None,
+    *,
+    attended: bool = False,
 ) -> Kit:
-    """A kit over a workspace, fresh or used before; ``responder`` or nobody answers questions."""
+    """A kit over a workspace, fresh or used before; ``responder`` or nobody answers questions, or with
+    ``attended`` somebody who is there and says nothing yet."""
     (folder / "ws").mkdir(parents=True, exist_ok=True)
     storage = open_storage(folder / "data")
     bus, clock, journal = Bus(), clock or SystemClock(), Journal()
-    inquiries = Inquiries(bus, clock, attended=False, responder=responder)
+    inquiries = Inquiries(bus, clock, attended=attended, responder=responder)
     workspace = Workspace.open(str(folder / "ws"))
     guard = Guard(workspace, Policy("ask", True, ()), Grants(clock), inquiries)
     registry = Registry(example_tools(journal), disabled=["off"])
