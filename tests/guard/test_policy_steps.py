@@ -220,3 +220,45 @@ async def test_what_cannot_be_located_is_refused_to_a_command_in_words(
     assert decision.operation == "commands.change_outside"
     assert "NUL" in decision.reason
     assert here.asked == []
+
+
+@pytest.mark.requirement("guard:modes")
+def test_another_policy_keeps_the_mode_and_the_folders_and_plan_mode_writes_nowhere(
+    ward: Callable[..., Ward],
+) -> None:
+    here, guard = ward(), ward().guard
+    root, out = here.workspace.root, os.path.realpath(here.folder / "out")
+    guard.grants.add(ALICE, "commands.change_outside", f"{out}/", seconds=60)
+    assert (guard.writable, guard.granted(ALICE)) == ((root,), (out,))
+    guard.use_mode("plan")
+    assert (guard.writable, guard.granted(ALICE)) == ((), ())
+    other = ward(rules='[[rule]]\neffect = "deny"\ncommand = "ls"\n', mode="bypass").policy()
+    guard.use_policy(replace(other, roots=("/nowhere",)))
+    assert guard.policy == replace(other, mode="plan", roots=(root,))
+    assert Guard(here.workspace, other, here.grants, here.inquiries).policy.roots == (root,)
+    elsewhere = replace(other, roots=("/x",))
+    assert Guard(here.workspace, elsewhere, here.grants, here.inquiries).policy.roots == ("/x",)
+
+
+@pytest.mark.requirement("outside:network")
+@pytest.mark.parametrize("lasting", [True, False])
+@pytest.mark.parametrize("blind", [True, False])
+def test_the_network_of_a_call_is_the_usual_unless_nobody_can_watch_it(
+    ward: Callable[..., Ward], *, blind: bool, lasting: bool
+) -> None:
+    here = ward()
+    here.guard.policy = replace(here.guard.policy, unwatched=blind)
+    networks = {
+        command: here.guard.network_of(
+            here.guard.locate((CommandAccess(command),)), lasting=lasting
+        )
+        for command in ("ls", "curl https://a.org", "ls; git push")
+    }
+    usual = here.guard.network
+    asked = "off" if lasting else "granted"
+    assert networks == (
+        {"ls": "off", "curl https://a.org": asked, "ls; git push": asked}
+        if blind
+        else dict.fromkeys(networks, usual)
+    )
+    assert here.guard.network_of((), lasting=lasting) == ("off" if blind else usual)
