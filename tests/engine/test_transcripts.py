@@ -124,6 +124,7 @@ async def played(scene: Scene, folder: Path) -> list[str]:
     lines += [f"sent {shown(kinds(messages), folder)}" for messages in model.seen[sent:]]
     everything = kit.storage.conversations.everything(kit.conversation)
     lines += [f"stored {shown(message, folder)}" for message in everything[stored:]]
+    assert [*talk.session.messages] == kit.storage.conversations.messages(kit.conversation)
     lines.append(f"view {shown(kinds(talk.session.messages), folder)}, waited {talk.clock.waits}")
     kit.storage.close()
     return lines

@@ -99,7 +99,13 @@ def test_a_history_is_seen_as_it_was_after_each_shortening_and_up_to_each_messag
     assert store.messages(C) == [later, AssistantMessage("Closed.")]
     assert store.restore_dropped(C)
     assert store.messages(C) == [*views[1, 9], AssistantMessage("Closed.")]
-    assert [store.restore_dropped(C), store.restore_dropped(C)] == [True, False]
+    store.shorten(C, dropped=0, opening=[later])  # what was too long had nothing to leave
+    assert store.messages(C) == [later, *views[1, 9], AssistantMessage("Closed.")]
+    undone = [store.restore_dropped(C), store.restore_dropped(C), store.restore_dropped(C)]
+    assert undone == [True, True, False]
+    store.shorten(C, dropped=0, opening=[later])
+    assert store.messages(C) == [later, *MESSAGES, AssistantMessage("Closed.")]
+    assert store.restore_dropped(C)
     assert store.messages(C) == [*MESSAGES, AssistantMessage("Closed.")]
     assert whole.archive.last_number(C) == 0
 
