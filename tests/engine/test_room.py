@@ -2,12 +2,18 @@
 
 import pytest
 
-from sam_tui.core.agent.context_window import Room
+from sam_tui.core.agent.context_window import Room, opening
+from sam_tui.core.agent.history import History
 from sam_tui.core.agent.tokens import total
 from sam_tui.core.errors import ContextExceeded
 from sam_tui.core.events import HistoryShortened
 from sam_tui.core.messages import ReminderMessage, ToolMessage, UserMessage, calls_of
 from sam_tui.core.ports.model import TextDelta
+from sam_tui.core.prompt.reminders import Injectors
+from sam_tui.core.prompt.requests import RequestBuilder
+from sam_tui.core.tooling.contract import Tool
+from sam_tui.core.tooling.offer import Advert, Offer
+from sam_tui.core.tooling.registry import Registry
 from tests.fakes.engine_kit import Kit, RawModel, calls, open_talk
 
 LONG = "what was said long ago " * 40
@@ -109,3 +115,57 @@ def test_a_limit_that_a_refusal_names_counts_where_it_is_near_what_was_sent(
     room, model = Room(kit.storage.archive, kit.bus), RawModel()
     room.learn(model, ContextExceeded("too long", limit=limit), sent=sent)
     assert room.context(model) == learnt
+
+
+def no_tool() -> Tool:
+    raise AssertionError("a tool that is only told about is not made")
+
+
+SCHEMA = f'{{"tool": "{"x" * 300}"}}'
+ONE = Registry([Offer(Advert("think", ("think",), SCHEMA, consolidated=False), no_tool)])
+WHOLE = -(-len(ONE.short_schemas(10_000)) // 4)
+"""The tokens of a short list of tools in which the one tool is whole."""
+
+
+@pytest.mark.requirement("room:small-windows")
+@pytest.mark.parametrize(
+    ("context", "most", "left"), [(12_000, 5_200, 4_200), (1_200, 464, 420), (1_100, 404, 385)]
+)
+def test_prompt_and_tools_are_told_whole_where_they_leave_messages_their_share_of_the_context(
+    kit: Kit, context: int, most: int, left: int
+) -> None:
+    """``most`` tokens may both take together; else the short prompt and its tools have ``left``."""
+
+    def told(context: int | None, size: int, short: int) -> tuple[str, bool]:
+        """How the system prompt begins, and whether the tool is whole."""
+        system = "whole " + "w" * (size * 4 - len(ONE.schemas_json) - len("whole "))
+        injectors = Injectors((), kit.storage.reminders)
+        brief = "short " + "s" * (short * 4 - len("short "))
+        requests = RequestBuilder(system, "", injectors, kit.board, short_system=lambda: brief)
+        builder = opening(requests, ONE, context)
+        return builder.system.split()[0], SCHEMA in builder.tools_json
+
+    assert told(context, most, 2) == ("whole", True)
+    assert told(context, most + 1, left - WHOLE) == ("short", True)
+    assert told(context, most + 1, left - WHOLE + 1) == ("short", False)
+    assert told(None, most + 1, 2) == ("whole", True)
+
+
+@pytest.mark.requirement("room:fits")
+def test_the_limit_is_what_was_learnt_else_what_the_person_said_else_what_the_model_says(
+    kit: Kit,
+) -> None:
+    model, other = RawModel(), RawModel()
+    other.name = "other"
+    history = History(kit.storage.conversations, kit.conversation)
+    history.append(UserMessage("x" * 4 * 96))
+    room = Room(kit.storage.archive, kit.bus)
+    assert (room.context(model), room.limit(model, fixed=1)) == (None, None)
+    assert (room.share(history, model, fixed=1), room.fit(history, model, fixed=1)) == (0.0, False)
+    model.context_tokens = 1_000
+    assert (room.context(model), room.limit(model, fixed=200)) == (1_000, 400)
+    assert room.share(history, model, fixed=200) == 0.25
+    said = Room(kit.storage.archive, kit.bus, context_tokens=2_000)
+    assert said.context(model) == 2_000
+    said.learn(model, ContextExceeded("too long", limit=3_000), sent=4_000)
+    assert (said.context(model), said.context(other)) == (3_000, 2_000)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.display import Diff, Terminal, Text
+from sam_tui.core.accesses import LocatedAccess, Type
+from sam_tui.core.display import Diff, Table, Terminal, Text, Todos
 from sam_tui.core.events import ToolProgressed
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import Message, ReminderMessage, ToolCall, UserMessage
@@ -17,7 +18,8 @@ from sam_tui.core.redaction.settings_files import SettingsFiles
 from sam_tui.core.redaction.shield import Masked, Shield
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.tooling.offer import Offer
-from sam_tui.core.tooling.redaction import MaskedStream, masked
+from sam_tui.core.tooling.redaction import MaskedStream, masked, masked_decision
+from sam_tui.core.verdict import Decision
 from tests.fakes.engine_kit import Echo, Kit, RawModel, example_tools, open_talk
 from tests.shield.test_leaks import PASSWORD, PEM, TOKEN
 
@@ -82,6 +84,48 @@ def test_a_line_within_a_text_of_json_is_read_as_a_line_and_a_terminal_is_masked
     assert json.loads(shown.text)["output"].startswith("a\npassword: <secret:")
     assert shown.display == (Terminal(f"login {token}", token, 0, 0.1),)
     assert masked(ToolResult(text), Shield()).text == text  # only what says that it is JSON
+
+
+@pytest.mark.requirement("shield:results")
+def test_each_kind_of_display_is_masked_in_all_its_texts_and_keeps_the_rest() -> None:
+    token = Shield().redact(TOKEN)
+    table, todos = Table((TOKEN, "b"), ((f"x {TOKEN}", "y"), ("z", TOKEN))), Todos(())
+    shown = masked(ToolResult("", display=(table, todos, Text(TOKEN))), Shield())
+    masked_rows = ((f"x {token}", "y"), ("z", token))
+    assert shown.display == (Table((TOKEN, "b"), masked_rows), todos, Text(token))
+    for text in ("{not json", f"[{TOKEN}", "[" * 100_000):
+        result = masked(ToolResult(text, mime_type="application/json"), Shield())
+        assert result.text == text.replace(TOKEN, token)
+    same = '{"a":  1, "b": "no secret"}'
+    assert masked(ToolResult(same, mime_type="application/json"), Shield()).text == same
+    accented = masked(ToolResult(f'["é", "{TOKEN}"]', mime_type="application/json"), Shield())
+    assert accented.text == f'["é", "{token}"]'
+
+
+@pytest.mark.requirement("shield:results")
+def test_a_decision_is_stored_without_secrets_and_without_hidden_keys() -> None:
+    hidden = LocatedAccess(Type("main", "s3cret", hidden=True), None)
+    shown = LocatedAccess(Type("main", "ls", hidden=False), None)
+    text = f"keys 's3cret' and keys 'ls' and {TOKEN}"
+    decision = Decision("x", "deny", "user", "r", text, text, text, targets=(text, "a"))
+    clean = f"keys (hidden input) and keys 'ls' and {Shield().redact(TOKEN)}"
+    expected = Decision("x", "deny", "user", "r", clean, clean, clean, targets=(clean, "a"))
+    assert masked_decision(decision, (hidden, shown), Shield()) == expected
+    assert masked_decision(expected, (), Shield()) == expected
+
+
+@pytest.mark.requirement("shield:streams")
+@pytest.mark.parametrize(("size", "withheld"), [(65_536, True), (65_537, False)])
+def test_no_more_than_64_kib_are_withheld_for_a_secret_that_may_go_on(
+    size: int, *, withheld: bool
+) -> None:
+    heard = list[str]()
+    stream = MaskedStream(Shield(), heard.append)
+    stream.add("a" * size)
+    assert heard == ([] if withheld else ["a" * size])
+    stream.end()
+    stream.end()
+    assert heard == ["a" * size]
 
 
 @pytest.mark.requirement("shield:results")

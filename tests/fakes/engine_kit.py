@@ -270,7 +270,12 @@ def open_engine(
 
 
 def open_talk(
-    kit: Kit, model: RawModel, *, max_steps: int = 50, workflow_mode: bool = False
+    kit: Kit,
+    model: RawModel,
+    *,
+    max_steps: int = 50,
+    limits: Limits | None = None,
+    workflow_mode: bool = False,
 ) -> Talk:
     """A session in the kit's conversation."""
     clock, reminder = Hand(), Echo()
@@ -279,18 +284,27 @@ def open_talk(
     history = History(kit.storage.conversations, kit.conversation)
     history.restore(kit.executor.plan)
     return Talk(
-        kit, model, clock, reminder, Session(engine, history, model, limits=Limits(max_steps))
+        kit,
+        model,
+        clock,
+        reminder,
+        Session(engine, history, model, limits=limits or Limits(max_steps)),
     )
 
 
 def open_kit(
-    folder: Path, responder: Responder | None = None, clock: SystemClock | None = None
+    folder: Path,
+    responder: Responder | None = None,
+    clock: SystemClock | None = None,
+    *,
+    attended: bool = False,
 ) -> Kit:
-    """A kit over a workspace, fresh or used before; ``responder`` or nobody answers questions."""
+    """A kit over a workspace, fresh or used before; ``responder`` or nobody answers questions, or with
+    ``attended`` somebody who is there and says nothing yet."""
     (folder / "ws").mkdir(parents=True, exist_ok=True)
     storage = open_storage(folder / "data")
     bus, clock, journal = Bus(), clock or SystemClock(), Journal()
-    inquiries = Inquiries(bus, clock, attended=False, responder=responder)
+    inquiries = Inquiries(bus, clock, attended=attended, responder=responder)
     workspace = Workspace.open(str(folder / "ws"))
     guard = Guard(workspace, Policy("ask", True, ()), Grants(clock), inquiries)
     registry = Registry(example_tools(journal), disabled=["off"])

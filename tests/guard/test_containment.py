@@ -79,6 +79,27 @@ def test_a_link_itself_is_meant_when_it_is_not_followed(
     assert where.real == str(inside / "link")
 
 
+@pytest.mark.parametrize(
+    ("path", "itself"),
+    [("link", True), ("link/", True), ("sub/link", True), ("link/.", False), ("sub/link/..", False),
+     ("link/secret", True)],
+)  # fmt: skip
+def test_only_a_link_at_the_very_end_is_meant_itself(
+    folders: tuple[Workspace, Path, Path], path: str, *, itself: bool
+) -> None:
+    workspace, inside, outside = folders
+    (inside / "sub").mkdir()
+    for name in ("link", "sub/link"):
+        (inside / name).symlink_to(outside)
+    followed = {"link/secret": f"{outside}/secret", "sub/link/..": str(outside.parent)}
+    where = workspace.locate(path, follow=False)
+    if itself and path != "link/secret":
+        assert where.real == f"{inside}/{path.rstrip('/')}"
+    else:
+        assert where.real == followed.get(path, str(outside))
+    assert workspace.locate(path).real == followed.get(path, str(outside))
+
+
 def test_a_workspace_that_is_a_link_is_its_target(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "alias").symlink_to(tmp_path / "real")
@@ -115,6 +136,39 @@ def test_text_that_cannot_be_a_path_is_refused_with_a_reason(
     with pytest.raises(ToolError) as refused:
         folders[0].locate(path)
     assert "path" in str(refused.value)
+
+
+@pytest.mark.requirement("guard:bad-paths")
+def test_each_fault_of_a_path_is_named_and_the_longest_is_taken(
+    folders: tuple[Workspace, Path, Path],
+) -> None:
+    workspace, _, _ = folders
+    faults = {
+        " ": "The path is empty.",
+        "a\0b": "The path contains a NUL character, which file names cannot contain.",
+        "\ud800": "The path contains characters that file names cannot contain.",
+        "x" * 4097: "The path is 4097 bytes long; the longest possible is 4096.",
+        "é" * 2049: "The path is 4098 bytes long; the longest possible is 4096.",
+    }
+    for path, fault in faults.items():
+        with pytest.raises(ToolError) as refused:
+            workspace.locate(path)
+        assert str(refused.value) == fault
+    assert workspace.locate("/".join(["x"] * 2048) + "x").real.endswith("/xx")
+
+
+@pytest.mark.requirement("guard:real-paths")
+def test_a_folder_of_another_spelling_is_the_same_where_the_system_says_so(
+    folders: tuple[Workspace, Path, Path],
+) -> None:
+    _, inside, outside = folders
+    workspace = Workspace(f"{inside}-gone", (str(inside), str(outside)))
+    (outside.parent / "alias").symlink_to(inside)
+    alias = f"{outside.parent}/alias"
+    assert workspace.same_folder(f"{alias}/a.txt") == workspace.same_folder(alias) == str(inside)
+    assert workspace.same_folder(f"{outside}/x/y") == str(outside)
+    assert workspace.same_folder(str(outside.parent)) is None
+    assert workspace.same_folder(f"{outside.parent}/none/x") is None
 
 
 @pytest.mark.requirement("guard:bad-paths")

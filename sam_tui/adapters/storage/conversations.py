@@ -207,10 +207,11 @@ class SqliteConversations:
     ) -> None:
         """Put ``opening`` in place of the first ``dropped`` of ``messages``; nothing is deleted."""
         key, view = storable(conversation), self._view(conversation)
-        through = max((entry.position for entry in view[:dropped]), default=0)
-        # An opening that an earlier compaction made and this one keeps has no row of its own.
-        carried = [entry.message for entry in view[dropped:] if not entry.has_row]
-        dumped = (storable(dump_message(message)) for message in (*opening, *carried))
+        # An opening that an earlier compaction made has no row of its own; what that took out stays out.
+        carried = [entry for entry in view[dropped:] if not entry.has_row]
+        through = max((entry.position for entry in (*view[:dropped], *carried)), default=0)
+        messages = (*opening, *(entry.message for entry in carried))
+        dumped = (storable(dump_message(message)) for message in messages)
         body = f"[{','.join(dumped)}]"
         with self._writers.writing(conversation) as connection:
             connection.execute(

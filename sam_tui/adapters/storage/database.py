@@ -128,9 +128,9 @@ class Database(SqliteDatabase):
             self._connection.execute("PRAGMA busy_timeout = 0")
 
     def _wait_again(self) -> None:
-        if self._locked and self._connection is not None:
+        if self._locked:
             self._locked = False
-            self._connection.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
+            self.live.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
 
 
 def _has_room(path: Path) -> bool:

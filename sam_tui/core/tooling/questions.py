@@ -67,7 +67,7 @@ class OutsideQuestions:
 
     def _holds(self, decision: Decision) -> float:
         """Seconds for which the run need not ask the same again."""
-        if decision.by != "user" or decision.rule.startswith("grant:"):
+        if decision.by != "user":
             return _LOOKED_AGAIN
         if not decision.allowed:
             return _REFUSED_AGAIN if self._run.lasting else float("inf")

@@ -156,6 +156,8 @@ class Policy(PolicyState):
 _BEGUN_ANEW = str.maketrans(dict.fromkeys("\r\x03\x0b\x0f\x15\x17", "\n"))
 """Keys after which a shell runs the line, or takes it or a part of it away: Enter, Ctrl+C, K, O, U, W."""
 _RUBBED_OUT = re.compile(r"[^\n\x08\x7f][\x08\x7f]")
+_NOTHING_LEFT = str.maketrans("", "", "\x08\x7f")
+"""Backspaces at the beginning of a line rub nothing out."""
 
 
 def _entered(keys: str) -> str:
@@ -163,7 +165,7 @@ def _entered(keys: str) -> str:
     lines, count = keys.translate(_BEGUN_ANEW), 1
     while count:
         lines, count = _RUBBED_OUT.subn("", lines)
-    return lines
+    return lines.translate(_NOTHING_LEFT)
 
 
 def own_folders(*folders: str) -> tuple[str, ...]:

@@ -241,7 +241,7 @@ def open_plan(case: ExecutionCase, plan: str, error: str) -> None:
     """A plan step is to plan again: what is done stays, everything else of it waits for the answer."""
     children = [r.id for r in case.living() if r.parent == plan]
     after = dependents(plan, case.needs()) - set(children)
-    cancel(case, {*children, *after}, "a new plan is made")
+    cancel(case, {plan, *children, *after}, "a new plan is made")
     for child in (case.steps[c] for c in children):
         if child.status not in ("completed", "skipped"):
             case.put(replace(child, status="skipped"))

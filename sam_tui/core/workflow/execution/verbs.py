@@ -49,8 +49,8 @@ def _resume(case: ExecutionCase, _: str) -> Advanced:
         state, hint = case.row.state, "Open it again with retry."
         message = f"Execution {case.row.id} is {state}."
         raise case.refusal("execution_closed", message, hint=hint, state=state)
+    _require_no_plan(case)
     if question := case.row.question:
-        _require_no_plan(case)
         return _answer(case, question, "retry")
     _go_on(case)
     return settled(case, reissue=True)
@@ -66,8 +66,9 @@ def _abandon(case: ExecutionCase, reason: str) -> Advanced:
 def _retry(case: ExecutionCase, step: str) -> Advanced:
     """Set a step and all that depend on it back to pending; without ``step`` the failed one.
 
-    Works on running, paused, failed and diverged executions.
+    Works on running, paused, failed and diverged executions, but not while a plan waits for approval.
     """
+    _require_no_plan(case)
     target = _failed_step(case, step)
     _run_again(case)
     if case.spec(target).each and case.steps[target].status == "completed":

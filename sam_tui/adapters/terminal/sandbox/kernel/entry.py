@@ -35,8 +35,13 @@ def enrolment(ruleset: int, program: bytes, *, live: bool) -> tuple[socket.socke
     """The two ends of a connection to the supervisor: the command's, with all that it needs waiting in
     it, and the supervisor's. Raises OSError."""
     theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)
-    socket.send_fds(ours, [bytes([live]) + program], [ruleset])
+    try:
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)
+        socket.send_fds(ours, [bytes([live]) + program], [ruleset])
+    except OSError:
+        theirs.close()
+        ours.close()
+        raise
     return theirs, ours
 
 
