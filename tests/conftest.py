@@ -11,6 +11,7 @@ import socket
 import sys
 import tempfile
 import traceback
+import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,8 @@ QUICK = (
     *("storage/", "todos/", "transcript/", "web/"),
 )
 """Modules that begin a run because a test in them takes long, and those that end it: a worker has whole
-modules, and none shall be left with a long one when the others have nothing to do."""
+modules, and none shall be left with a long one when the others have nothing to do. Between these, modules
+that wait for processes and modules that compute are mixed, so that at any time some worker computes."""
 
 MODELS = "tests/llm/"
 
@@ -101,9 +103,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for tests in order for item in tests]
 
 
-def _turn(item: pytest.Item) -> int:
-    place = item.nodeid.removeprefix("tests/")
-    return -1 if place.startswith(LONG) else place.startswith(QUICK)
+def _turn(item: pytest.Item) -> tuple[int, int]:
+    module = item.nodeid.partition("::")[0].removeprefix("tests/")
+    rank = -1 if module.startswith(LONG) else int(module.startswith(QUICK))
+    return rank, zlib.crc32(module.encode())
 
 
 @pytest.hookimpl(optionalhook=True)
