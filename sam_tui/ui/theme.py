@@ -39,7 +39,9 @@ class ThemeStylesheet(Stylesheet):
         self.parse()
 
     @classmethod
-    def _check_rule(cls, rule_set: RuleSet, css_path_nodes: list[DOMNode]) -> Iterable[Specificity3]:
+    def _check_rule(
+        cls, rule_set: RuleSet, css_path_nodes: list[DOMNode]
+    ) -> Iterable[Specificity3]:
         """The specificity of each selector that the last of these nodes matches.
 
         Textual compares each selector with the app and with every widget around the node; one that ends

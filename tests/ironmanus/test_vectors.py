@@ -10,7 +10,7 @@ from sam_tools.iron_manus.phases.roles import ROLES
 from sam_tools.iron_manus.phases.sessions import grade
 from sam_tools.iron_manus.sources.registry import ApiList
 from sam_tools.iron_manus.sources.research import coverage
-from sam_tools.iron_manus.sources.synthesis import Statement, similarity, synthesize
+from sam_tools.iron_manus.sources.synthesis import Statement, likeness, synthesize, words_of
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.adapters.web.urls import canonical
@@ -252,7 +252,7 @@ async def test_limits_of_a_fetch_are_exact(online: Harness, site: WebServer, fie
     ],
 )
 def test_likeness_has_the_values_of_the_original(first: str, second: str, value: float) -> None:
-    assert similarity(first, second) == value
+    assert likeness(words_of(first), words_of(second)) == value
 
 
 def test_the_sure_are_labelled_high_and_what_is_too_unsure_is_dropped() -> None:

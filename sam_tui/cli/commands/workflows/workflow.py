@@ -4,7 +4,6 @@ Only ``run`` needs a model. Every other command works on the stored executions, 
 """
 
 import asyncio
-import json
 from typing import Any, cast
 
 import click

@@ -52,12 +52,12 @@ class Synthesis:
 Words = tuple[list[str], frozenset[str]]
 
 
-def _words(text: str) -> Words:
+def words_of(text: str) -> Words:
     words = text.lower().split()
     return words, frozenset(words)
 
 
-def _likeness(first: Words, second: Words) -> float:
+def likeness(first: Words, second: Words) -> float:
     """The share of the first text's words that the second has too, of the longer one's length."""
     longest = max(len(first[0]), len(second[0]))
     return sum(map(second[1].__contains__, first[0])) / longest if longest else 0.0
@@ -72,9 +72,9 @@ def synthesize(
 
 
 def _synthesized(left: Sequence[Statement], mode: Mode) -> Synthesis:
-    words = [_words(s.data) for s in left]
+    words = [words_of(s.data) for s in left]
     different = differences([s.data for s in left])
-    likeness = [_likeness(a, b) for a, b in combinations(words, 2)]
+    likeness = [likeness(a, b) for a, b in combinations(words, 2)]
     match mode:
         case "consensus":
             accepted, shared, confidence = _consensus(left, likeness)
