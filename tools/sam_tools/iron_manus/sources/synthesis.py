@@ -53,6 +53,7 @@ Words = tuple[list[str], frozenset[str]]
 
 
 def words_of(text: str) -> Words:
+    """The words of a text in lower case: in order, and each once."""
     words = text.lower().split()
     return words, frozenset(words)
 
@@ -74,10 +75,10 @@ def synthesize(
 def _synthesized(left: Sequence[Statement], mode: Mode) -> Synthesis:
     words = [words_of(s.data) for s in left]
     different = differences([s.data for s in left])
-    likeness = [likeness(a, b) for a, b in combinations(words, 2)]
+    values = [likeness(a, b) for a, b in combinations(words, 2)]
     match mode:
         case "consensus":
-            accepted, shared, confidence = _consensus(left, likeness)
+            accepted, shared, confidence = _consensus(left, values)
         case "weighted":
             accepted, shared, confidence = _weighted(left)
         case "hierarchical":
@@ -86,7 +87,7 @@ def _synthesized(left: Sequence[Statement], mode: Mode) -> Synthesis:
             accepted, shared, confidence = _resolved(left, different)
     names = [s.source for s in left]
     contradictions = tuple(dict.fromkeys(d.explain(names) for d in different))
-    agreement = sum(likeness) / len(likeness) if likeness else 1.0
+    agreement = sum(values) / len(values) if values else 1.0
     return Synthesis(
         mode,
         confidence,
@@ -102,9 +103,9 @@ def _synthesized(left: Sequence[Statement], mode: Mode) -> Synthesis:
 Kept = tuple[list[tuple[str, Statement]], list[str], float]
 
 
-def _consensus(left: Sequence[Statement], likeness: Sequence[float]) -> Kept:
+def _consensus(left: Sequence[Statement], values: Sequence[float]) -> Kept:
     shared: dict[str, None] = {}
-    for (a, b), alike in zip(combinations(left, 2), likeness, strict=True):
+    for (a, b), alike in zip(combinations(left, 2), values, strict=True):
         if alike > ALIKE:
             words = set(b.data.lower().split())
             common = [w for w in a.data.lower().split() if len(w) > 3 and w in words]
