@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from sam_tui.adapters.bundles.content import BundleContent
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 
 MANIFEST = ".claude-plugin/plugin.json"
 _PLACES = {

@@ -1,4 +1,4 @@
-"""JSON of strangers: how deep it is nested, while it comes in pieces, and objects that say a thing once."""
+"""JSON from outside: how deep it nests, also while it arrives in pieces, and its objects."""
 
 import json
 import re
@@ -74,3 +74,12 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
             raise ValueError(f"{name[:_LONGEST_NAME]!r} stands there twice")
         value[name] = its_value
     return value
+
+
+def json_object(text: str | bytes) -> dict[str, Any] | None:
+    """The JSON object that a text is; None for any other text, or one that nests too deep."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
