@@ -23,7 +23,7 @@ from sam_tui.acp_agent.requests import ask, begin
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished, ToolStarted
 from sam_tui.core.local_files.temporary_folders import ACP, Scratch
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 
 _SECONDS: Final = 10.0
 """For every answer about a terminal. A client that gave none in time is not asked for another."""

@@ -1,15 +1,20 @@
-"""The standard streams of this process, any of which the caller may have closed."""
+"""The standard streams of this process, any of which the caller may have closed, and results on them."""
 
 import codecs
 import io
+import json
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from dataclasses import asdict
+from typing import Any, TextIO
+
+import click
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.text import charsets
+from sam_tui.headless.output import terminal_safe
 
 
 def secure_streams() -> None:
@@ -87,3 +92,25 @@ def protocol_streams() -> tuple[int, int]:
     os.close(nothing)
     os.dup2(2, 1)
     return source, sink
+
+
+def print_json(value: Any) -> int:
+    """Print a value as JSON, dataclasses as objects; returns the exit code 0."""
+    click.echo(json.dumps(value, indent=2, default=asdict))
+    return 0
+
+
+def print_lines(lines: Iterable[str]) -> int:
+    """Print lines that may contain text from outside; returns the exit code 0."""
+    for line in lines:
+        click.echo(terminal_safe(line))
+    return 0
+
+
+def print_list(rows: Sequence[Any], lines: Iterable[str], *, as_json: bool, none: str) -> int:
+    """Print ``rows`` as a JSON list, or ``lines``; ``none`` says that there are no rows. Returns 0."""
+    if as_json:
+        return print_json(rows)
+    if not rows:
+        click.echo(none, err=True)
+    return print_lines(lines)

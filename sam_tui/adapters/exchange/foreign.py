@@ -13,7 +13,7 @@ from typing import Any, cast
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from sam_tui.core.ports.storage import ConversationDocument, DatedMessage
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 
 Line = Mapping[str, Any]
 _MOST_LINES = 500_000

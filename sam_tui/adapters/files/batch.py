@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from sam_tui.adapters.files.descent import OpenedEntry, entry_of
-from sam_tui.adapters.files.exclusive import rename_new, rename_over
+from sam_tui.adapters.files.exclusive import link, rename_new, rename_over
 from sam_tui.adapters.files.refusals import explained
 from sam_tui.adapters.files.replacement import filled, replaceable
 from sam_tui.core.accesses import Location
@@ -141,13 +141,7 @@ class Batch:
             return
         aside = _beside(entry)
         try:
-            os.link(
-                entry.name,
-                aside.name,
-                src_dir_fd=entry.folder,
-                dst_dir_fd=aside.folder,
-                follow_symlinks=False,
-            )
+            link(entry, aside)
         except OSError:  # a file system without hard links
             rename_over(entry, aside)
         self._aside.append(aside)

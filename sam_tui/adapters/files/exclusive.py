@@ -26,17 +26,17 @@ def rename_new(source: OpenedEntry, target: OpenedEntry) -> None:
     rename_checked(source, target)
 
 
+def link(source: OpenedEntry, target: OpenedEntry) -> None:
+    """Give a file a second name. Raises OSError, on a file system without hard links too."""
+    folders = {"src_dir_fd": source.folder, "dst_dir_fd": target.folder}
+    os.link(source.name, target.name, **folders, follow_symlinks=False)
+
+
 def rename_checked(source: OpenedEntry, target: OpenedEntry) -> None:
     """The same without the kernel's help: by a hard link for files, else look first, then rename."""
     if stat.S_ISREG(source.stat().st_mode):
         try:
-            os.link(
-                source.name,
-                target.name,
-                src_dir_fd=source.folder,
-                dst_dir_fd=target.folder,
-                follow_symlinks=False,
-            )
+            link(source, target)
         except FileExistsError:
             raise
         except OSError as error:

@@ -6,16 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from sam_tui.adapters.fleet import messages
 from sam_tui.adapters.fleet.database import APPLICATION, Json, QueueDatabase, load
-from sam_tui.adapters.fleet.messages import (
-    AnswerMessage,
-    Ask,
-    Asks,
-    ErrorDetails,
-    SubTaskMessage,
-    SubTaskResult,
-    UntrustedMessage,
-)
 from sam_tui.core.errors import SamError
 
 if TYPE_CHECKING:
@@ -47,7 +39,7 @@ class Work:
     worker: str
     beat: int
     """Counts on while its worker lives; 0 before the first."""
-    asks: tuple[Ask, ...]
+    asks: tuple[messages.Ask, ...]
 
 
 @dataclass(slots=True)
@@ -79,7 +71,7 @@ class SubTaskQueue:
     def __init__(self, database: QueueDatabase) -> None:
         self._database = database
 
-    def put(self, tasks: Sequence[SubTaskMessage]) -> None:
+    def put(self, tasks: Sequence[messages.SubTaskMessage]) -> None:
         """Enqueue sub-tasks; an id that is in the queue already is skipped."""
         client, seal = self._database.client, self._database.seal
         for task in tasks:
@@ -109,7 +101,7 @@ class SubTaskQueue:
         if ids:
             self._database.client.cancel_workflows(list(ids))
 
-    def answer(self, answer: AnswerMessage) -> None:
+    def answer(self, answer: messages.AnswerMessage) -> None:
         """Send an answer to the worker that asked."""
         self._database.client.update_workflow_attributes(
             answer.work,
@@ -127,10 +119,10 @@ class SubTaskQueue:
             asks = self._asks(row.workflow_id, attributes.get("asks"))
         return Work(row.workflow_id, _STATES.get(row.status, "unknown"), worker, count, asks)
 
-    def _asks(self, id: str, envelope: object) -> tuple[Ask, ...]:
+    def _asks(self, id: str, envelope: object) -> tuple[messages.Ask, ...]:
         try:
-            posted = self._database.seal.opened("asks", envelope, Asks)
-        except UntrustedMessage:
+            posted = self._database.seal.opened("asks", envelope, messages.Asks)
+        except messages.UntrustedMessage:
             return ()
         return posted.asks if posted.work == id else ()
 
@@ -141,21 +133,21 @@ class ResultsQueue:
     def __init__(self, database: QueueDatabase) -> None:
         self._database = database
 
-    def take(self, ids: Sequence[str]) -> dict[str, SubTaskResult]:
+    def take(self, ids: Sequence[str]) -> dict[str, messages.SubTaskResult]:
         """The results of finished work; a forged or broken one counts as failed and says so."""
         if not ids:
             return {}
         rows = self._database.client.list_workflows(workflow_ids=list(ids), load_input=False)
         return {row.workflow_id: self._result(row) for row in rows if row.status in _ENDED}
 
-    def _result(self, row: Any) -> SubTaskResult:
+    def _result(self, row: Any) -> messages.SubTaskResult:
         parent, _, task = row.workflow_id.partition(".")
         try:
-            result = self._database.seal.opened("result", row.output, SubTaskResult)
+            result = self._database.seal.opened("result", row.output, messages.SubTaskResult)
             if (result.parent_task_id, result.sub_task_id) == (parent, task):
                 return result
             why = "The result belongs to another sub-task."
-        except UntrustedMessage as error:
+        except messages.UntrustedMessage as error:
             why = str(error)
         if row.status != "SUCCESS":
             why = f"The queue ended it: {row.status.lower()}."
@@ -173,7 +165,7 @@ class Takes:
         database: QueueDatabase,
         roles: Sequence[str],
         name: str,
-        perform: "Callable[[SubTaskMessage, WorkHold], SubTaskResult]",
+        perform: "Callable[[messages.SubTaskMessage, WorkHold], messages.SubTaskResult]",
     ) -> None:
         self._database, self._name, self._perform = database, name, perform
         dbos = load()
@@ -209,9 +201,9 @@ class Takes:
         id = str(self._dbos.workflow_id)
         parent, _, sub_task = id.partition(".")
         try:
-            task = self._database.seal.opened("sub-task", envelope, SubTaskMessage)
+            task = self._database.seal.opened("sub-task", envelope, messages.SubTaskMessage)
             if task.id != id:
-                raise UntrustedMessage("The sub-task was sent under another id.")
+                raise messages.UntrustedMessage("The sub-task was sent under another id.")
             result = self._perform(task, WorkHold(self._database, id, self._name))
         except SamError as error:
             result = failure(parent[:80], sub_task[:80], "", error.explain())
@@ -224,25 +216,25 @@ class WorkHold:
     def __init__(self, database: QueueDatabase, id: str, worker: str) -> None:
         self.database, self.id, self._worker, self._count = database, id, worker, 0
 
-    def beat(self, asks: Sequence[Ask]) -> "dict[str, AnswerMessage] | None":
+    def beat(self, asks: Sequence[messages.Ask]) -> "dict[str, messages.AnswerMessage] | None":
         """Send a heartbeat with the waiting questions; returns the new answers, by question.
 
         None says that the work is no longer this worker's.
         """
         self._count += 1
         client = self.database.client
-        posted = self.database.seal.closed("asks", Asks(work=self.id, asks=tuple(asks)))
+        posted = self.database.seal.closed("asks", messages.Asks(work=self.id, asks=tuple(asks)))
         row = self._held()
         if row is None:
             return None
         beat = {"worker": self._worker, "count": self._count}
         client.update_workflow_attributes(self.id, {"beat": beat, "asks": posted}, merge=True)
         attributes = cast("dict[str, object]", row.attributes or {})
-        answers: dict[str, AnswerMessage] = {}
+        answers: dict[str, messages.AnswerMessage] = {}
         for ask in asks:
-            with contextlib.suppress(UntrustedMessage):
+            with contextlib.suppress(messages.UntrustedMessage):
                 answer = self.database.seal.opened(
-                    "answer", attributes.get(_answer_key(ask.id)), AnswerMessage
+                    "answer", attributes.get(_answer_key(ask.id)), messages.AnswerMessage
                 )
                 if (answer.work, answer.ask) == (self.id, ask.id):
                     answers[ask.id] = answer
@@ -266,14 +258,14 @@ def queue_name(role: str) -> str:
     return f"subtasks-{role}"
 
 
-def failure(parent: str, task: str, role: str, why: str) -> SubTaskResult:
+def failure(parent: str, task: str, role: str, why: str) -> messages.SubTaskResult:
     """The result of work that came to nothing."""
-    return SubTaskResult(
+    return messages.SubTaskResult(
         sub_task_id=task,
         parent_task_id=parent,
         worker_agent_role=role or "none",
         status="FAILED",
-        error_details=ErrorDetails(message=why[:20_000]),
+        error_details=messages.ErrorDetails(message=why[:20_000]),
     )
 
 

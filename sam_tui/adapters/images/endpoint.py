@@ -10,7 +10,7 @@ from typing import Any, cast
 from sam_tui.adapters.images.settings import ImageSettings
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import AspectRatio, ImageFile, ImageOrder, Page, Web
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 from sam_tui.core.todos.item import one_line
 
 Size = tuple[int, int]

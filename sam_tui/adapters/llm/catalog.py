@@ -8,16 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, TypeGuard, cast
 
-from sam_tui.adapters.llm.choice import (
-    OWN_KEY,
-    Wish,
-    choose,
-    destination,
-    endpoint_for,
-    model_string,
-    speaks_own_wire,
-    with_tidy_address,
-)
+from sam_tui.adapters.llm import choice
 from sam_tui.adapters.llm.endpoint import host_of, model_list
 from sam_tui.adapters.llm.providers import (
     DIRECT,
@@ -61,13 +52,13 @@ class ProviderCatalog:
         environment: Mapping[str, str],
         *,
         servers: Sequence[LocalServer] = LOCAL_SERVERS,
-        wish: Wish | None = None,
+        wish: choice.Wish | None = None,
         prices: Callable[[], Mapping[str, Price]] = dict,
         facts: Callable[[Iterable[str]], Mapping[str, ModelFacts]] = lambda _: {},
     ) -> None:
         self._environment = environment
         self._servers = servers
-        self._asked = with_tidy_address(wish or Wish(""))
+        self._asked = choice.with_tidy_address(wish or choice.Wish(""))
         self._prices = prices
         self._facts_of = facts
         self._home = ""
@@ -102,7 +93,7 @@ class ProviderCatalog:
 
     def host(self, offer: ModelOffer) -> str:
         """Where requests to the offered model would go. Raises ``UsageError``."""
-        return destination(self._wish(offer), self._environment)
+        return choice.destination(self._wish(offer), self._environment)
 
     def service(self, name: str) -> ModelOffer:
         """The model of a provider that can be used now. Raises ``UsageError`` naming those there are."""
@@ -129,11 +120,11 @@ class ProviderCatalog:
             sight, price = partial(self._sight, offer.model), partial(self.price, offer)
             wish = replace(wish, sight=cache(sight), price=cache(price))
         if host in self._keys:
-            return choose(replace(wish, api_key=self._keys[host]), self._environment)
+            return choice.choose(replace(wish, api_key=self._keys[host]), self._environment)
         if host == self._home:
-            return choose(replace(wish, api_key=self._asked.api_key), self._environment)
-        elsewhere = {name: v for name, v in self._environment.items() if name != OWN_KEY}
-        return choose(wish, elsewhere)
+            return choice.choose(replace(wish, api_key=self._asked.api_key), self._environment)
+        elsewhere = {name: v for name, v in self._environment.items() if name != choice.OWN_KEY}
+        return choice.choose(wish, elsewhere)
 
     def _sight(self, model: str) -> bool | None:
         return self._facts_of((model,)).get(model, ModelFacts()).images
@@ -156,10 +147,10 @@ class ProviderCatalog:
     def _first_host(self) -> str:
         wish = self._asked
         if wish.model:
-            return destination(wish, self._environment)
+            return choice.destination(wish, self._environment)
         return host_of(wish.api_base) if wish.api_base else ""
 
-    def _wish(self, offer: ModelOffer) -> Wish:
+    def _wish(self, offer: ModelOffer) -> choice.Wish:
         """The wish for an offer, without a key."""
         return replace(self._asked, model=offer.model, api_base=self._address(offer), api_key="")
 
@@ -168,13 +159,13 @@ class ProviderCatalog:
         wish = self._asked
         if offer.api_base or not wish.api_base:
             return offer.api_base
-        other_wire = speaks_own_wire(offer.model) and not speaks_own_wire(wish.model)
+        other_wire = choice.speaks_own_wire(offer.model) and not choice.speaks_own_wire(wish.model)
         return "" if other_wire else wish.api_base
 
     async def _look_given(self) -> list[ModelOffer]:
         """The models of the server at the person's address."""
         own_wish = self._asked
-        if not own_wish.api_base or speaks_own_wire(own_wish.model):
+        if not own_wish.api_base or choice.speaks_own_wire(own_wish.model):
             return []
         where = host_of(own_wish.api_base)
         wish = replace(own_wish, model=own_wish.model or "x", timeout=_GIVEN_SECONDS)
@@ -182,10 +173,12 @@ class ProviderCatalog:
         names: list[str] = []
         with suppress(SamError, OSError, TimeoutError, ValueError, RecursionError):
             async with asyncio.timeout(_GIVEN_SECONDS):
-                listed = await model_list(endpoint_for(wish, self._environment))
+                listed = await model_list(choice.endpoint_for(wish, self._environment))
                 names = _names(listed, _MOST_OF_GIVEN)
         return [
-            ModelOffer(name, model_string(name, own_wish.model), f"at {where}", own_wish.api_base)
+            ModelOffer(
+                name, choice.model_string(name, own_wish.model), f"at {where}", own_wish.api_base
+            )
             for name in names
         ]
 

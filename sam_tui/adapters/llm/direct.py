@@ -14,7 +14,7 @@ from sam_tui.adapters.llm.failures import failure, no_answer, read_error, read_r
 from sam_tui.adapters.llm.wire import RequestWriter
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
 from sam_tui.core.ports.model import AnswerLimits, Delta, ModelRequest, UsageDelta
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 from sam_tui.core.usage import Price
 
 if TYPE_CHECKING:

@@ -11,16 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import quote
 
-from sam_tui.core.errors import (
-    ContextExceeded,
-    ModelAuthError,
-    ModelCut,
-    ModelError,
-    ModelLimited,
-    ModelNotFound,
-    ModelRejected,
-    ModelUnavailable,
-)
+from sam_tui.core import errors
 from sam_tui.core.text.nesting import mapping_of
 
 _LONGEST = 600
@@ -155,29 +146,31 @@ def _message(error: Mapping[str, object]) -> str:
 
 def failure(
     refusal: ProviderRefusal, source: FailureSource, *, started: bool = False
-) -> ModelError:
+) -> errors.ModelError:
     """The error for a refusal.
 
     ``started``: part of the answer had come; then a failure without a clear cause is ``ModelCut``.
     """
     message = source.clean(refusal.message) or "no reason given"
     kind = _kind(refusal)
-    if kind is ModelUnavailable and started:
-        kind = ModelCut
+    if kind is errors.ModelUnavailable and started:
+        kind = errors.ModelCut
     lead, hint = _words(kind, refusal, source)
-    if kind is ContextExceeded:
+    if kind is errors.ContextExceeded:
         limit = _told_limit(refusal.message)
-        return ContextExceeded(f"{lead}: {message}", hint=hint, status=refusal.status, limit=limit)
+        return errors.ContextExceeded(
+            f"{lead}: {message}", hint=hint, status=refusal.status, limit=limit
+        )
     return kind(
         f"{lead}: {message}", hint=hint, status=refusal.status, retry_after=refusal.retry_after
     )
 
 
-def no_answer(beginning: bytes, source: FailureSource, hint: str = "") -> ModelRejected:
+def no_answer(beginning: bytes, source: FailureSource, hint: str = "") -> errors.ModelRejected:
     """The error for a response that is no model's; it quotes the beginning."""
     text = source.clean(beginning.decode("utf-8", "replace"))
     began = f" It began: {text[:200]}" if text else ""
-    return ModelRejected(f"{source.where} did not answer as a model does.{began}", hint=hint)
+    return errors.ModelRejected(f"{source.where} did not answer as a model does.{began}", hint=hint)
 
 
 def _told_limit(message: str) -> int | None:
@@ -186,20 +179,20 @@ def _told_limit(message: str) -> int | None:
     return int((match[1] or match[2]).replace(",", "")) if match else None
 
 
-def unreachable(error: BaseException, source: FailureSource) -> ModelError:
+def unreachable(error: BaseException, source: FailureSource) -> errors.ModelError:
     """The error for a connection that failed."""
     causes = causes_of(error)
     where, check = source.where, "Check the address and the network."
     if any(isinstance(c, socket.gaierror) for c in causes):
-        return ModelUnavailable(f"The name of {where} cannot be resolved.", hint=check)
+        return errors.ModelUnavailable(f"The name of {where} cannot be resolved.", hint=check)
     if any("CERTIFICATE_VERIFY_FAILED" in str(c) for c in causes):
         hint = "Point SSL_CERT_FILE at the certificates of your network, if it has its own."
-        return ModelRejected(f"The certificate of {where} is not trusted.", hint=hint)
+        return errors.ModelRejected(f"The certificate of {where} is not trusted.", hint=hint)
     if any(isinstance(c, ssl.SSLError) for c in causes):
         hint = "If the server has no https, write its address with http://."
-        return ModelRejected(f"A secure connection to {where} could not be made.", hint=hint)
+        return errors.ModelRejected(f"A secure connection to {where} could not be made.", hint=hint)
     hint = "Start the server, or check --api-base." if source.local else check
-    return ModelUnavailable(f"Nothing answers at {where}.", hint=hint)
+    return errors.ModelUnavailable(f"Nothing answers at {where}.", hint=hint)
 
 
 def causes_of(error: BaseException) -> list[BaseException]:
@@ -217,71 +210,71 @@ def causes_of(error: BaseException) -> list[BaseException]:
     return causes
 
 
-def _kind(refusal: ProviderRefusal) -> type[ModelError]:
+def _kind(refusal: ProviderRefusal) -> type[errors.ModelError]:
     status, text = refusal.status, f"{refusal.code} {refusal.message}"
     for statuses, words, kind in _BY_BOTH:
         if status in statuses and words.search(text):
             return kind
     if status == 429 or _LIMIT.search(refusal.code):
-        return ContextExceeded if status == 413 else ModelLimited
+        return errors.ContextExceeded if status == 413 else errors.ModelLimited
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status is not None and not 300 <= status < 500:
-        return ModelUnavailable
+        return errors.ModelUnavailable
     return _by_words(status, text)
 
 
-_BY_BOTH: tuple[tuple[tuple[int | None, ...], re.Pattern[str], type[ModelError]], ...] = (
-    ((None, 400, 413, 422, 500), _CONTEXT, ContextExceeded),
-    ((None, 400, 403, 429), _QUOTA, ModelRejected),
-    ((None, 400, 404, 422, 500), _NO_TOOLS, ModelRejected),
+_BY_BOTH: tuple[tuple[tuple[int | None, ...], re.Pattern[str], type[errors.ModelError]], ...] = (
+    ((None, 400, 413, 422, 500), _CONTEXT, errors.ContextExceeded),
+    ((None, 400, 403, 429), _QUOTA, errors.ModelRejected),
+    ((None, 400, 404, 422, 500), _NO_TOOLS, errors.ModelRejected),
 )
-_BY_STATUS: dict[int | None, type[ModelError]] = {
-    401: ModelAuthError,
-    403: ModelAuthError,
-    404: ModelNotFound,
-    408: ModelUnavailable,
-    413: ContextExceeded,
-    425: ModelUnavailable,
+_BY_STATUS: dict[int | None, type[errors.ModelError]] = {
+    401: errors.ModelAuthError,
+    403: errors.ModelAuthError,
+    404: errors.ModelNotFound,
+    408: errors.ModelUnavailable,
+    413: errors.ContextExceeded,
+    425: errors.ModelUnavailable,
 }
 
 
-def _by_words(status: int | None, text: str) -> type[ModelError]:
+def _by_words(status: int | None, text: str) -> type[errors.ModelError]:
     if _BAD_KEY.search(text):
-        return ModelAuthError
+        return errors.ModelAuthError
     if _NO_MODEL.search(text):
-        return ModelNotFound
+        return errors.ModelNotFound
     if status is not None:
-        return ModelRejected
+        return errors.ModelRejected
     if _LIMIT.search(text):
-        return ModelLimited
+        return errors.ModelLimited
     refused = "invalid_request" in text and not _BUSY.search(text)
-    return ModelRejected if refused else ModelUnavailable
+    return errors.ModelRejected if refused else errors.ModelUnavailable
 
 
-_WORDS: Mapping[type[ModelError], tuple[str, str]] = {
-    ModelAuthError: (
+_WORDS: Mapping[type[errors.ModelError], tuple[str, str]] = {
+    errors.ModelAuthError: (
         "{where} did not accept the key",
         "Set {variable}, or pass --api-key.",
     ),
-    ModelNotFound: (
+    errors.ModelNotFound: (
         "{where} has no model {model}",
         "Check the model's name and the address: most end in /v1.",
     ),
-    ContextExceeded: (
+    errors.ContextExceeded: (
         "The request is too long for {model}",
         "Send a shorter message, several parts or fewer attachments (/rewind undoes this "
         "one), or choose a model with a longer context.",
     ),
-    ModelLimited: (
+    errors.ModelLimited: (
         "{where} limits requests",
         "Wait a little, or choose another model.",
     ),
-    ModelCut: (
+    errors.ModelCut: (
         "{where} broke off the answer",
         "Ask again.",
     ),
-    ModelUnavailable: (
+    errors.ModelUnavailable: (
         "{where} could not answer",
         "Try again later, or choose another model.",
     ),
@@ -290,7 +283,7 @@ _WORDS: Mapping[type[ModelError], tuple[str, str]] = {
 
 
 def _words(
-    kind: type[ModelError], refusal: ProviderRefusal, source: FailureSource
+    kind: type[errors.ModelError], refusal: ProviderRefusal, source: FailureSource
 ) -> tuple[str, str]:
     """How the message begins, and the hint."""
     where = source.where

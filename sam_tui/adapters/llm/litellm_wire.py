@@ -20,7 +20,7 @@ from sam_tui.adapters.llm.response_bytes import (
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected
 from sam_tui.core.ports.model import AnswerLimits, CallDelta, Delta, OpaqueDelta, ReasoningDelta
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 from sam_tui.core.usage import Usage
 
 if TYPE_CHECKING:

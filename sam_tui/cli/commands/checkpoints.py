@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from sam_tui.cli.options import closing_runtime, place_options
-from sam_tui.cli.results import print_json, print_list
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_json, print_list, require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.checkpoints import ChangedFile, Checkpoint, RewindPlan
 from sam_tui.core.runtime import Runtime

@@ -16,8 +16,7 @@ import click
 from sam_tui import __version__
 from sam_tui.cli.checks import DoctorCheck, State, instructions, online_services, processes
 from sam_tui.cli.options import closing_runtime, place_options, workspace_of
-from sam_tui.cli.results import print_json
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_json, require_output
 from sam_tui.core.errors import SamError
 from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe

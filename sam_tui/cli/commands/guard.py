@@ -16,9 +16,14 @@ from sam_tui.cli.options import (
     place_options,
     workspace_of,
 )
-from sam_tui.cli.results import print_json, print_list
 from sam_tui.cli.settings import data_dir_of
-from sam_tui.cli.streams import contract_output, input_descriptor, require_output
+from sam_tui.cli.streams import (
+    contract_output,
+    input_descriptor,
+    print_json,
+    print_list,
+    require_output,
+)
 from sam_tui.core.accesses import (
     CommandAccess,
     Connect,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.options import Values, guarded_options, open_runtime, place_options
-from sam_tui.cli.results import print_json, print_lines
 from sam_tui.cli.settings import data_dir_of
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_json, print_lines, require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.headless.output import terminal_safe
 

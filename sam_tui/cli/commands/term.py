@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.numbers import FiniteRange
-from sam_tui.cli.results import print_list
 from sam_tui.cli.settings import data_dir_of, option
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_list, require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.headless.output import terminal_safe
 

@@ -18,8 +18,7 @@ from sam_tui.cli.options import (
     place_options,
     profile_option,
 )
-from sam_tui.cli.results import print_json
-from sam_tui.cli.streams import contract_output, input_descriptor, require_output
+from sam_tui.cli.streams import contract_output, input_descriptor, print_json, require_output
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.events import InquiryClosed
 from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation, named_conversation

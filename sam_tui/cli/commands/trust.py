@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sam_tui.cli.options import workspace_of
-from sam_tui.cli.results import print_json, print_list
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_json, print_list, require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe

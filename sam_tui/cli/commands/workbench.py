@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui.cli.options import (
-    CHOOSE,
-    RUN_ONLY,
-    Values,
-    agent_options,
-    conversation_of,
-    open_runtime,
-    opening_of,
-    run_options,
-    workspace_of,
-)
+from sam_tui.cli import options
 from sam_tui.cli.roles import hand_out_option
 from sam_tui.cli.settings import (
     HeadlessCommand,
@@ -79,15 +69,15 @@ class MainCommand(HeadlessCommand):
     help="Print plain lines with labels for screen readers.",
 )
 @hand_out_option
-@agent_options
-@run_options
+@options.agent_options
+@options.run_options
 def workbench_command(**values: object) -> int:
     """Open the workbench here, or run one prompt with --print."""
     if values["headless"]:
         from sam_tui.cli.commands.run import run_once
 
         return run_once(values)
-    option_name = next((n for n in RUN_ONLY if values[n] and is_given(n, values)), None)
+    option_name = next((n for n in options.RUN_ONLY if values[n] and is_given(n, values)), None)
     if option_name is not None:
         word = {"wait_stdin": "stdin"}.get(option_name, option_name).replace("_", "-")
         raise UsageError(f"--{word} needs --print.", hint="Or use “sam-tui run”.")
@@ -104,23 +94,25 @@ def workbench_command(**values: object) -> int:
     return _open(values)
 
 
-def _open(values: Values) -> int:
+def _open(values: options.Values) -> int:
     """Draw the first frame, and build the runtime behind it."""
     from sam_tui.adapters.preferences import PreferenceFile
     from sam_tui.ui.preferences import ModelWishes, ScreenTerms
 
-    workspace = Workspace.open(workspace_of(values)).root
+    workspace = Workspace.open(options.workspace_of(values)).root
     preferences = PreferenceFile(data_dir_of(values))
     first = ModelWishes.read(preferences).folders.get(workspace)
     # A key that is given without a model may be meant for another host.
     if first and not any(is_given(name, values) for name in ("model", "api_base", "api_key")):
         values = {**values, "model": first[0], "api_base": first[1]}
-    conversation, runtime, how = None, None, opening_of(values)
-    chooses = values["resume"] == CHOOSE
+    conversation, runtime, how = None, None, options.opening_of(values)
+    chooses = values["resume"] == options.CHOOSE
     if values["latest"] or (values["resume"] and not chooses):
         # Which conversation is meant stands in the store, and a wrong id should not cost a screen.
-        runtime = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
-        conversation = conversation_of(values, runtime.conversations, workspace)
+        runtime = options.open_runtime(
+            values, attended=True, keeps_terminals=True, program="the workbench"
+        )
+        conversation = options.conversation_of(values, runtime.conversations, workspace)
         if how != "continue":
             conversation = runtime.open_session(conversation, how=how).conversation
 
@@ -131,7 +123,9 @@ def _open(values: Values) -> int:
         await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
         preload = await asyncio.to_thread(importlib.import_module, "sam_tui.cli.preload")
         await asyncio.to_thread(preload.load_workbench)
-        built = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
+        built = options.open_runtime(
+            values, attended=True, keeps_terminals=True, program="the workbench"
+        )
         preload.warm(built)
         waits = bool(app.queue.waiting)
         parts = preload.prepare(built, awaited=waits)

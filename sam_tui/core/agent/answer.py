@@ -20,8 +20,7 @@ from sam_tui.core.ports.model import (
     TruncatedDelta,
     UsageDelta,
 )
-from sam_tui.core.text.json_objects import json_object
-from sam_tui.core.text.nesting import Nesting
+from sam_tui.core.text.nesting import Nesting, json_object
 from sam_tui.core.tooling.neutralization import EchoFilter, scrub_echoes
 from sam_tui.core.usage import Usage
 

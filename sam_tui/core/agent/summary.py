@@ -23,7 +23,7 @@ from sam_tui.core.messages import (
     calls_of,
 )
 from sam_tui.core.prompt.tally import SUMMARY as NAME
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.short_list import meant
 

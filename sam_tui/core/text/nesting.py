@@ -1,5 +1,6 @@
-"""JSON of strangers: how deep it is nested, while it comes in pieces."""
+"""JSON from outside: how deep it nests, also while it arrives in pieces, and its objects."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, cast
@@ -52,3 +53,12 @@ def depth_of(text: str) -> int:
 def mapping_of(value: object) -> Mapping[str, Any]:
     """An object of decoded JSON; an empty one for anything else."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def json_object(text: str | bytes) -> dict[str, Any] | None:
+    """The JSON object that a text is; None for any other text, or one that nests too deep."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None

@@ -10,7 +10,7 @@ from dataclasses import replace
 from sam_tui.core.events import ToolFinished
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.storage import CallDisplay, ResultStore
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.verdict import Decision, decision_words
 

@@ -5,16 +5,7 @@ from typing import Any
 
 from sam_tools.memory_operations.arguments import AddDiscovery, AddPattern, AddSolution, Prune
 from sam_tools.memory_operations.report import knowledge_report, preview
-from sam_tui.core.ports.memory import (
-    LEARNT_KINDS,
-    KnowledgeStore,
-    Learnt,
-    LearntDraft,
-    LearntKind,
-    MemoryStore,
-    PruneRule,
-    Scope,
-)
+from sam_tui.core.ports import memory
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_origin
@@ -22,15 +13,17 @@ from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_
 SOLUTION_CONFIDENCE = 0.8
 
 
-def knowledge_scope(scope: Scope, context: ToolContext) -> Scope:
+def knowledge_scope(scope: memory.Scope, context: ToolContext) -> memory.Scope:
     """The shared topic's, else the workspace's: what was learnt outlives the conversation."""
-    return Scope(f"workspace:{context.workspace}") if scope == context.conversation else scope
+    return (
+        memory.Scope(f"workspace:{context.workspace}") if scope == context.conversation else scope
+    )
 
 
 class Knowledge:
     """Discoveries, solutions and patterns of a workspace, or of a shared topic."""
 
-    def __init__(self, memories: MemoryStore, knowledge: KnowledgeStore) -> None:
+    def __init__(self, memories: memory.MemoryStore, knowledge: memory.KnowledgeStore) -> None:
         self._memories = memories
         self._knowledge = knowledge
 
@@ -83,7 +76,7 @@ class Knowledge:
     async def _discovery(self, arguments: AddDiscovery, context: ToolContext) -> ToolResult:
         learnt = self._knowledge.add(
             await self._scope_to_change(context, arguments.fact),
-            LearntDraft(
+            memory.LearntDraft(
                 "discovery",
                 arguments.fact,
                 confidence=arguments.confidence,
@@ -97,7 +90,7 @@ class Knowledge:
             await self._scope_to_change(
                 context, arguments.error, arguments.solution, *arguments.examples
             ),
-            LearntDraft(
+            memory.LearntDraft(
                 "solution",
                 arguments.error,
                 detail=arguments.solution,
@@ -111,7 +104,7 @@ class Knowledge:
     async def _pattern(self, arguments: AddPattern, context: ToolContext) -> ToolResult:
         learnt = self._knowledge.add(
             await self._scope_to_change(context, arguments.pattern, *arguments.examples),
-            LearntDraft(
+            memory.LearntDraft(
                 "pattern",
                 arguments.pattern,
                 examples=arguments.examples,
@@ -123,8 +116,8 @@ class Knowledge:
 
     async def _stats(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         scope = self._scope(context)
-        learnt: dict[LearntKind, Sequence[Learnt]] = {
-            kind: self._knowledge.list(scope, kind) for kind in LEARNT_KINDS
+        learnt: dict[memory.LearntKind, Sequence[memory.Learnt]] = {
+            kind: self._knowledge.list(scope, kind) for kind in memory.LEARNT_KINDS
         }
         counts = {kind: len(items) for kind, items in learnt.items()}
         text = knowledge_report(
@@ -134,7 +127,7 @@ class Knowledge:
 
     async def _prune(self, arguments: Prune, context: ToolContext) -> ToolResult:
         scope = await self._scope_to_change(context)
-        rule = PruneRule(
+        rule = memory.PruneRule(
             arguments.max_age_days,
             arguments.min_confidence,
             {
@@ -148,14 +141,14 @@ class Knowledge:
         text = f"Forgot {removed}, kept {left}." if removed else f"Nothing to forget; {left} kept."
         return ToolResult(text, data={"removed": removed, "kept": left})
 
-    def _scope(self, context: ToolContext) -> Scope:
+    def _scope(self, context: ToolContext) -> memory.Scope:
         return knowledge_scope(self._memories.scope_of(context.conversation), context)
 
-    async def _scope_to_change(self, context: ToolContext, *texts: str) -> Scope:
+    async def _scope_to_change(self, context: ToolContext, *texts: str) -> memory.Scope:
         return knowledge_scope(await scope_to_change(self._memories, context, *texts), context)
 
 
-def _learnt(learnt: Learnt) -> ToolResult:
+def _learnt(learnt: memory.Learnt) -> ToolResult:
     text = (
         f"Learnt as a {learnt.kind} (confidence {learnt.confidence:.2f}).\nID: {learnt.id}\n"
         f"Preview: {preview(learnt.subject, 100)}"

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.options import Values, place_options, workspace_of
-from sam_tui.cli.results import print_json
 from sam_tui.cli.settings import data_dir_of
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_json, require_output
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.text.plain import printable
 from sam_tui.headless.output import terminal_safe

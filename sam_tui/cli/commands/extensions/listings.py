@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from sam_tui.cli.options import closing_runtime, open_runtime, place_options
-from sam_tui.cli.results import print_json
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_json, require_output
 from sam_tui.core.ids import named_conversation
 from sam_tui.core.ports.hooks import Hook, HookListing
 from sam_tui.core.ports.prompts import SkillListing

@@ -16,8 +16,7 @@ from sam_tui.cli.options import (
     place_options,
     settings,
 )
-from sam_tui.cli.results import print_json, print_lines
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_json, print_lines, require_output
 from sam_tui.core.ids import mint_conversation
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.outcome import EXIT_CODES

@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from sam_tui.cli.options import open_runtime, place_options
-from sam_tui.cli.results import print_list
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_list, require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.core.ports.code import JournalEntry

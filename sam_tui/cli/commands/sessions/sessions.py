@@ -18,8 +18,7 @@ from sam_tui.cli.commands.sessions.files import (
 )
 from sam_tui.cli.commands.sessions.replay import to_test_command
 from sam_tui.cli.options import closing_runtime, place_options, stored_conversation
-from sam_tui.cli.results import print_json, print_lines, print_list
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_json, print_lines, print_list, require_output
 from sam_tui.core.agent.lease import followed
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation, named_conversation

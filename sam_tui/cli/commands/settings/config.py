@@ -10,9 +10,8 @@ import click
 
 from sam_tui.cli.log import without_secrets
 from sam_tui.cli.options import workspace_of
-from sam_tui.cli.results import print_json
 from sam_tui.cli.settings import data_dir_of, with_settings
-from sam_tui.cli.streams import require_output
+from sam_tui.cli.streams import print_json, require_output
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.headless.output import terminal_safe
 from sam_tui.settings.files import read_file, save

@@ -37,7 +37,7 @@ from sam_tui.cli.options import (
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import VERBS, Advanced, Verb
 from sam_tui.headless.interrupts import Interrupts

@@ -4,7 +4,7 @@ import os
 import re
 
 from sam_tui.core.display import Diff
-from sam_tui.core.text.json_objects import json_object
+from sam_tui.core.text.nesting import json_object
 from sam_tui.ui import programs
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.plain import one_line

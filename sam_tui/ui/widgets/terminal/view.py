@@ -8,15 +8,7 @@ from textual import events
 from sam_tui.core.errors import ToolError
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.widgets.terminal import border
-from sam_tui.ui.widgets.terminal.messages import (
-    Fitted,
-    Relabelled,
-    RestartAsked,
-    SessionChanged,
-    TerminalAsked,
-    TerminalWish,
-)
+from sam_tui.ui.widgets.terminal import border, messages
 from sam_tui.ui.widgets.terminal.mouse import Pointer, Wheel
 from sam_tui.ui.widgets.terminal.repeated_keys import LEAVE, Chord, Interrupting
 from sam_tui.ui.widgets.terminal.scrollback import TerminalPast
@@ -75,8 +67,8 @@ class TerminalView(TerminalPast, can_focus=True):
         self.draw(session)
         session.screen.on_bell(self._on_bell)
         session.screen.on_clipboard(self._clipboard_asked)
-        self.post_message(TerminalAsked(self, "colours"))
-        self.post_message(SessionChanged(self))
+        self.post_message(messages.TerminalAsked(self, "colours"))
+        self.post_message(messages.SessionChanged(self))
         ahead, self._ahead = self._ahead, []
         for give in ahead:
             give()
@@ -91,7 +83,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if self.session is not None:
             self.session.screen.on_bell(None)
             self.session.screen.on_clipboard(None)
-            self.post_message(SessionChanged(self))
+            self.post_message(messages.SessionChanged(self))
         self.session = None
         self.undraw()
 
@@ -103,12 +95,12 @@ class TerminalView(TerminalPast, can_focus=True):
         """Put a short word before the label, such as who holds the session; empty takes it away."""
         if (text, style) != self.badge:
             self.badge = (text, style)
-            self.post_message(Relabelled())
+            self.post_message(messages.Relabelled())
 
     def mark_recording(self, recording: bool) -> None:
         """Say in the border that it is recorded, or no longer."""
         self.recording = recording
-        self.post_message(Relabelled())
+        self.post_message(messages.Relabelled())
 
     # ---- the border
 
@@ -117,7 +109,7 @@ class TerminalView(TerminalPast, can_focus=True):
         title = self.session.screen.title if self.session is not None else ""
         if title != self._title:
             self._title = title
-            self.post_message(TerminalAsked(self, "title"))
+            self.post_message(messages.TerminalAsked(self, "title"))
         self.say(*border.holder_badge(self.session))
         self.recording = self.recording and not self.ended
         if self.session is not None:
@@ -125,7 +117,7 @@ class TerminalView(TerminalPast, can_focus=True):
         label = self._words()
         if label != self.label:
             self.label = label
-            self.post_message(Relabelled())
+            self.post_message(messages.Relabelled())
 
     def unwatched(self) -> None:
         """Note that something was printed."""
@@ -135,12 +127,12 @@ class TerminalView(TerminalPast, can_focus=True):
         """The person looks: what happened before is no news."""
         if self.news:
             self.news = ""
-            self.post_message(Relabelled())
+            self.post_message(messages.Relabelled())
 
     def _note(self, what: str) -> None:
         if what != self.news and self.news != "bell":
             self.news = what
-            self.post_message(Relabelled())
+            self.post_message(messages.Relabelled())
 
     def _words(self) -> str:
         session = self.session
@@ -164,7 +156,7 @@ class TerminalView(TerminalPast, can_focus=True):
         """The look changed: so did the colours of cells that have none of their own."""
         super().notify_style_update()
         if self.session is not None and self.is_attached:
-            self.post_message(TerminalAsked(self, "colours"))
+            self.post_message(messages.TerminalAsked(self, "colours"))
 
     # ---- size, focus
 
@@ -177,7 +169,7 @@ class TerminalView(TerminalPast, can_focus=True):
         """Pass the new size on to the program."""
         self._fit(event.size)
         self.redraw()
-        self.post_message(Fitted())
+        self.post_message(messages.Fitted())
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show or hide cursor and exit hint; report the focus to a program that asked."""
@@ -195,9 +187,9 @@ class TerminalView(TerminalPast, can_focus=True):
     def _report_focus(self, *, gained: bool) -> None:
         if self.session is not None and self.session.running:
             self.report(self.session.screen.input.focus(gained=gained))
-        self.post_message(TerminalAsked(self, "title"))
-        self.post_message(SessionChanged(self))
-        self.post_message(Relabelled())
+        self.post_message(messages.TerminalAsked(self, "title"))
+        self.post_message(messages.SessionChanged(self))
+        self.post_message(messages.Relabelled())
 
     # ---- keys
 
@@ -214,7 +206,7 @@ class TerminalView(TerminalPast, can_focus=True):
             self._leave()
         elif self.ended:
             if event.key == "enter" and self._restartable:
-                self.post_message(RestartAsked(self))
+                self.post_message(messages.RestartAsked(self))
         elif self.session is not None and border.watched_only(self.session):
             return self._takes_or_gives(self.session, event.key)
         elif event.key in _WITHOUT_FULL_SCREEN and not self._full_screen:
@@ -375,9 +367,9 @@ class TerminalView(TerminalPast, can_focus=True):
         """The session under the mouse; None while the view shows other cells than the screen's."""
         return self.displayed if self.origin == (0, 0) else None
 
-    def ask(self, what: TerminalWish, value: str = "") -> None:
+    def ask(self, what: messages.TerminalWish, value: str = "") -> None:
         """Ask the workbench for something."""
-        self.post_message(TerminalAsked(self, what, value))
+        self.post_message(messages.TerminalAsked(self, what, value))
 
     def selected(self, text: str) -> None:
         """The agent may ask for what is marked, so the session knows it."""
@@ -385,9 +377,9 @@ class TerminalView(TerminalPast, can_focus=True):
             self.session.selection = text
 
     def _clipboard_asked(self, request: "ClipboardRequest") -> None:
-        self.post_message(TerminalAsked(self, "clipboard", request))
+        self.post_message(messages.TerminalAsked(self, "clipboard", request))
 
     def _on_bell(self) -> None:
         if not (self.looked_at and self.has_focus):
             self._note("bell")
-        self.post_message(TerminalAsked(self, "bell"))
+        self.post_message(messages.TerminalAsked(self, "bell"))

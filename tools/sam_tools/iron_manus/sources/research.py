@@ -4,17 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer
+from sam_tools.iron_manus.sources import fetch
 from sam_tools.iron_manus.sources.apis import ApiTrials, fetches
 from sam_tools.iron_manus.sources.arguments import ApiTask, KnowledgeSynthesize
-from sam_tools.iron_manus.sources.fetch import (
-    Fetched,
-    Fetcher,
-    FetchRequest,
-    ResponseStore,
-    as_object,
-    bound_headers,
-    summary_of,
-)
 from sam_tools.iron_manus.sources.registry import ApiEntry, ApiList, keywords_of
 from sam_tools.iron_manus.sources.synthesis import Statement, Synthesis, SynthesisWriter, synthesize
 from sam_tui.core.agent.subagents import Sender
@@ -45,8 +37,8 @@ class ResearchTools:
     def __init__(
         self,
         apis: ApiList,
-        fetcher: Fetcher,
-        responses: ResponseStore,
+        fetcher: fetch.Fetcher,
+        responses: fetch.ResponseStore,
         *,
         tried: ApiTrials,
         writer: SynthesisWriter,
@@ -103,7 +95,7 @@ class ResearchTools:
         data: dict[str, object] = {
             "note": OUTSIDE,
             "objective": arguments.objective,
-            "summary": summary_of([got for _, got in pairs]),
+            "summary": fetch.summary_of([got for _, got in pairs]),
             "sources": [self._source(source, got, arguments, context) for source, got in pairs],
             "skipped": {source.entry.name: source.skipped for source in picked if source.skipped},
         }
@@ -114,13 +106,13 @@ class ResearchTools:
 
     async def _fetched(
         self, sources: Sequence[Chosen], arguments: ApiTask, context: ToolContext
-    ) -> list[tuple[Chosen, Fetched]]:
+    ) -> list[tuple[Chosen, fetch.Fetched]]:
         """The answer of each source; the list notes whether the source answered."""
         urls = [source.url for source in sources]
         depth = arguments.research_depth
-        ask = FetchRequest(
+        ask = fetch.FetchRequest(
             urls,
-            bound_headers(arguments.headers, urls),
+            fetch.bound_headers(arguments.headers, urls),
             arguments.timeout_ms / 1000,
             _AT_ONCE[depth],
             _TRIES[depth],
@@ -131,7 +123,7 @@ class ResearchTools:
         return pairs
 
     def _source(
-        self, source: Chosen, got: Fetched, arguments: ApiTask, context: ToolContext
+        self, source: Chosen, got: fetch.Fetched, arguments: ApiTask, context: ToolContext
     ) -> Mapping[str, object]:
         """A source for the answer: its origin, and which share of the objective's words it contains."""
         return {
@@ -140,7 +132,7 @@ class ResearchTools:
             "documentation_url": source.entry.docs_url,
             "confidence": coverage(arguments.objective, got.text) if got.ok else 0.0,
             "confidence_basis": "share of the objective's words that the answer holds",
-            **as_object(got, self._responses.keep(got, context)),
+            **fetch.as_object(got, self._responses.keep(got, context)),
         }
 
     async def _synthesize(self, arguments: KnowledgeSynthesize, context: ToolContext) -> ToolResult:
@@ -209,16 +201,18 @@ def _no_api(objective: str, picked: Sequence[Chosen]) -> ToolError:
     )
 
 
-def _is_usable(got: Fetched, *, needs_text: bool) -> bool:
+def _is_usable(got: fetch.Fetched, *, needs_text: bool) -> bool:
     return got.ok and (bool(got.text.strip()) or not needs_text)
 
 
-def _outcomes(pairs: Sequence[tuple[Chosen, Fetched]]) -> Table:
+def _outcomes(pairs: Sequence[tuple[Chosen, fetch.Fetched]]) -> Table:
     rows = tuple((source.entry.name, "ok" if got.ok else got.fault) for source, got in pairs)
     return Table(("source", "outcome"), rows)
 
 
-def _comparison(objective: str, used: Sequence[tuple[Chosen, Fetched]]) -> dict[str, object] | None:
+def _comparison(
+    objective: str, used: Sequence[tuple[Chosen, fetch.Fetched]]
+) -> dict[str, object] | None:
     """The comparison of the sources' words; None if every source is empty."""
     statements = [
         Statement(source.entry.name, got.text[:_READ], coverage(objective, got.text))

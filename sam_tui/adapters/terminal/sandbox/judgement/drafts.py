@@ -1,6 +1,5 @@
 """Drafts: a write to a place that later runs goes to a nameless file, judged once it is closed."""
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -11,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tui.adapters.terminal.sandbox.kernel.calls import libc, open_exactly
+from sam_tui.adapters.terminal.sandbox.kernel.calls import checked, libc, open_exactly
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
@@ -115,10 +114,7 @@ class Drafts:
 
     def _hear(self) -> None:
         if self._events < 0:
-            self._events = int(libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
-            if self._events < 0:
-                code = ctypes.get_errno()
-                raise OSError(code, os.strerror(code))
+            self._events = checked(libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
             self._listen_to(self._events, self.settle)
 
     def _close(self, number: int) -> None:
@@ -208,10 +204,5 @@ def _is_written(reading: int) -> bool:
 
 
 def _watch(events: int, handle: int) -> int:
-    number = int(
-        libc().inotify_add_watch(events, os.fsencode(f"/proc/self/fd/{handle}"), _CLOSE_WRITE)
-    )
-    if number < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return number
+    path = os.fsencode(f"/proc/self/fd/{handle}")
+    return checked(libc().inotify_add_watch(events, path, _CLOSE_WRITE))

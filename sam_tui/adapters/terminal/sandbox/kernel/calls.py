@@ -37,14 +37,18 @@ def libc() -> Any:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def syscall(number: int, *arguments: Any) -> int:
-    """A raw system call. Whole numbers are passed as words. Raises OSError."""
-    widened = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result = int(libc().syscall(ctypes.c_long(number), *widened))
+def checked(result: Any) -> int:
+    """The result of a function of the C library. Raises the OSError that it reports by a negative one."""
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
-    return result
+    return int(result)
+
+
+def syscall(number: int, *arguments: Any) -> int:
+    """A raw system call. Whole numbers are passed as words. Raises OSError."""
+    widened = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    return checked(libc().syscall(ctypes.c_long(number), *widened))
 
 
 def call(name: str, *arguments: Any) -> int:
@@ -84,11 +88,7 @@ def open_exactly(
 ) -> int:
     """Open a path in which nothing may be a link, not even its end. Raises OSError (ELOOP)."""
     how = _HOW.pack(flags | os.O_CLOEXEC, mode, resolve)
-    opened = int(_openat2()(_OPENAT2, within, os.fsencode(path), how, _HOW.size))
-    if opened < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return opened
+    return checked(_openat2()(_OPENAT2, within, os.fsencode(path), how, _HOW.size))
 
 
 @cache

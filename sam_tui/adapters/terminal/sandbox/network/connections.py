@@ -3,7 +3,6 @@
 The supervisor connects a copy of the caller's socket itself, to exactly the judged address.
 """
 
-import ctypes
 import errno
 import os
 import socket
@@ -13,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from sam_tui.adapters.terminal.sandbox.judgement.paths import signed
-from sam_tui.adapters.terminal.sandbox.kernel.calls import AT_FDCWD, call, libc
+from sam_tui.adapters.terminal.sandbox.kernel.calls import AT_FDCWD, call, checked, libc
 from sam_tui.adapters.terminal.sandbox.kernel.listeners import bearer
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
@@ -153,9 +152,7 @@ def on_its_own(watch: Watch, notification: Notification, action: Callable[[], No
 
 
 def _connect_to(copied: socket.socket, address: bytes) -> None:
-    if libc().connect(copied.fileno(), address, len(address)):
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
+    checked(libc().connect(copied.fileno(), address, len(address)))
 
 
 def _socket(watch: Watch, notification: Notification) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from sam_tui.adapters.terminal.sandbox.judgement.paths import signed
 from sam_tui.adapters.terminal.sandbox.kernel.calls import call as system_call
-from sam_tui.adapters.terminal.sandbox.kernel.calls import libc, write_memory
+from sam_tui.adapters.terminal.sandbox.kernel.calls import checked, libc, write_memory
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.network.connections import copy_of, judge_unix, on_its_own
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
@@ -302,8 +302,4 @@ def _sent(copied: socket.socket, message: _Message, address: bytes, control: byt
         0,
     )
     flags = message.flags & 0x7FFFFFFF | socket.MSG_NOSIGNAL
-    size = int(libc().sendmsg(copied.fileno(), ctypes.byref(header), flags))
-    if size < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return size
+    return checked(libc().sendmsg(copied.fileno(), ctypes.byref(header), flags))

@@ -5,7 +5,6 @@ server that a command of this program started. Any other is asked about, by its 
 Datagrams never leave this machine; names are looked up here (``naming``).
 """
 
-import ctypes
 import errno
 import functools
 import ipaddress
@@ -15,10 +14,10 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from sam_tui.adapters.terminal.sandbox.judgement.paths import signed
-from sam_tui.adapters.terminal.sandbox.kernel.calls import libc
+from sam_tui.adapters.terminal.sandbox.kernel.calls import checked, libc
 from sam_tui.adapters.terminal.sandbox.kernel.listeners import listening
 from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import NetworkNamespaces
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
@@ -211,8 +210,7 @@ class Reaching:
             with copy_of(target, signed(call.arguments[0])) as copied:
                 if copied.family in (socket.AF_INET, socket.AF_INET6):
                     _hear_this_machine(copied)
-                if libc().listen(copied.fileno(), signed(call.arguments[1])):
-                    _fail()
+                checked(libc().listen(copied.fileno(), signed(call.arguments[1])))
                 self._shared.served(os.fstat(copied.fileno()).st_ino)
             self._watch.succeed(call)
 
@@ -285,8 +283,7 @@ class Reaching:
         """Connect such a socket. Any address is allowed: nothing sent through it leaves this machine."""
         if not self._watch.waits(call):
             return
-        if libc().connect(copied.fileno(), address, len(address)):
-            _fail()
+        checked(libc().connect(copied.fileno(), address, len(address)))
         if len(self._callers) >= _MOST_CALLERS:
             self._callers.clear()
         self._callers[int(copied.getsockname()[1])] = call
@@ -321,8 +318,7 @@ class Reaching:
             rewritten = peer.at(*server)
             if not copied.getsockname()[1]:
                 start = rewritten[:2] + bytes(2) + rewritten[4:]
-                if libc().bind(copied.fileno(), start, len(start)):
-                    _fail()
+                checked(libc().bind(copied.fileno(), start, len(start)))
             self._shared.expect(int(copied.getsockname()[1]), serve)
             return rewritten
 
@@ -333,9 +329,11 @@ class Reaching:
         if self._reach.stands_in(peer.host):
             address = self._found(call, self._reach.names_of(peer.host)[0], peer)
         server = socket.socket(socket.AddressFamily(peer.family))
-        if libc().connect(server.fileno(), address, len(address)):
+        try:
+            checked(libc().connect(server.fileno(), address, len(address)))
+        except OSError:
             server.close()
-            _fail()
+            raise
         return server
 
     def _serve(self, server: socket.socket) -> None:
@@ -362,8 +360,3 @@ def _hear_this_machine(copied: socket.socket) -> None:
         bound = copied.getsockopt(socket.SOL_SOCKET, _BIND_TO_DEVICE, 16)
         if bound.rstrip(b"\0") != b"lo":
             raise OSError(errno.EACCES, "Permission denied") from None
-
-
-def _fail() -> NoReturn:
-    code = ctypes.get_errno()
-    raise OSError(code, os.strerror(code))
