@@ -21,7 +21,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
-from sam_tui.core.workflow.definitions.model import sha256, validation_faults
+from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction
 from sam_tui.core.workflow.execution.completion import (
     RecordedCall,
@@ -336,5 +336,8 @@ def _finding(transaction: Transaction, finding: str) -> FindingRow:
 
 
 def _invalid(code: str, error: ValidationError) -> WorkflowRefused:
-    faults = validation_faults(error)
+    faults = [
+        f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+        for fault in error.errors(include_url=False, include_input=False)
+    ]
     return WorkflowRefused(code, f"{'; '.join(faults)}.", details={"faults": faults})

@@ -11,14 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 StepKind = Literal["agent", "tool", "llm", "human", "plan"]
 Comparison = Literal["present", "equals", "not_equals", "at_least", "at_most", "contains", "one_of"]
@@ -337,14 +330,6 @@ class WorkflowDefinition(_Part):
     def fingerprint(self) -> str:
         """The SHA-256 of ``canonical``: what an execution is pinned to."""
         return sha256(self.canonical)
-
-
-def validation_faults(error: ValidationError, *path: str) -> list[str]:
-    """The faults that pydantic reports, with their places below ``path``."""
-    return [
-        f"{'.'.join(map(str, (*path, *fault['loc'])))}: {fault['msg']}"
-        for fault in error.errors(include_url=False, include_input=False)
-    ]
 
 
 def sha256(text: str) -> str:

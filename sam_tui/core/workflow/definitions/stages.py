@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.workflow.definitions.graph import ancestors
-from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask, validation_faults
+from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
 
 LLM_STEP = "LLMStepExecutor"
 """The action that is a step of the model itself: kind ``llm``."""
@@ -235,7 +235,9 @@ class StageReader:
         try:
             self.steps.append((position, Step.model_validate(values)))
         except ValidationError as error:
-            self.faults += validation_faults(error, position)
+            for fault in error.errors(include_url=False, include_input=False):
+                name = "".join(f".{part}" for part in fault["loc"])
+                self.faults.append(f"{position}{name}: {fault['msg']}")
 
 
 def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
@@ -246,7 +248,8 @@ def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
         try:
             Sampling.model_validate(dict(payload))
         except ValidationError as error:
-            yield from validation_faults(error, ".sub_task_input")
+            for fault in error.errors(include_url=False, include_input=False):
+                yield f".sub_task_input.{fault['loc'][0]}: {fault['msg']}"
 
 
 def prompt_of(payload: Fields, before: Sequence[str]) -> str:

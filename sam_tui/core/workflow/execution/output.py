@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sam_tui.core.inquiry import chosen
-from sam_tui.core.workflow.definitions.model import Step, validation_faults
+from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.schema import value_faults
 from sam_tui.core.workflow.refusals import WorkflowRefused, output_refused
 
@@ -162,7 +162,10 @@ def read_output(step: Step, value_given: object) -> StepOutput:
     try:
         output = StepOutput.model_validate(fields)
     except ValidationError as error:
-        raise _invalid(step, [*faults, *validation_faults(error, "output")]) from None
+        for fault in error.errors(include_url=False, include_input=False):
+            where = ".".join(str(part) for part in ("output", *fault["loc"]))
+            faults.append(f"{where}: {fault['msg']}")
+        raise _invalid(step, faults) from None
     if faults:
         raise _invalid(step, faults)
     return output
