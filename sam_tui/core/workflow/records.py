@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
@@ -127,7 +128,7 @@ class WorkflowRecords:
         params = row.params
         specs = {r.id: spec_of(definition, r) for r in self.reader.steps(execution)}
         return tuple(
-            AttemptView(**asdict(attempt), persona=_persona(specs[attempt.step], params))
+            AttemptView(**_fields(attempt), persona=_persona(specs[attempt.step], params))
             for attempt in self.reader.attempts(execution)
         )
 
@@ -258,7 +259,7 @@ class WorkflowRecords:
         steps = living(self.reader.steps(row.id))
         policy = pinned_definition(self.reader, row.version).policy
         return ExecutionView(
-            **asdict(row),
+            **_fields(row),
             current=tuple(step.id for step in steps if step.status == "running"),
             totals=_totals(steps),
             rollbacks_left=max(0, policy.rollbacks - row.rollbacks),
@@ -272,7 +273,7 @@ class WorkflowRecords:
         spec = spec_of(definition, row)
         listed = spec.each and row.cursor >= 0
         return StepView(
-            **asdict(row),
+            **_fields(row),
             kind=spec.kind,
             persona=_persona(spec, params),
             description=spec.description,
@@ -297,6 +298,11 @@ def _line(text: str) -> str:
     """One line that cannot be a tag: much of it comes from models and files."""
     line = " ".join(text.split())
     return (line if len(line) <= 300 else line[:299] + "…").translate(_BRACKETS)
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    """What a row holds; ``asdict`` would copy every value."""
+    return {name: getattr(row, name) for name in row.__slots__}
 
 
 def _totals(steps: Sequence[StepRow]) -> Totals:

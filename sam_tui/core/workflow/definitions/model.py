@@ -11,13 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 StepKind = Literal["agent", "tool", "llm", "human", "plan"]
 Comparison = Literal["present", "equals", "not_equals", "at_least", "at_most", "contains", "one_of"]
