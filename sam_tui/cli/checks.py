@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,8 +37,12 @@ def instructions(config_dir: str, workspace: str) -> DoctorCheck:
     if theirs and trust.state(workspace) != "trusted":
         notes = [*yours, f"not trusted: {', '.join(theirs[:5])}"]
         return DoctorCheck("instructions", "note", "; ".join(notes), "sam-tui trust")
-    unread = {name: why for name in [*yours, *theirs] if (why := _unread(name, workspace))}
-    used = ", ".join(name for name in [*yours, *theirs] if name not in unread) or "none"
+    return _used_instructions([*yours, *theirs], workspace)
+
+
+def _used_instructions(names: Sequence[str], workspace: str) -> DoctorCheck:
+    unread = {name: why for name in names if (why := _unread(name, workspace))}
+    used = ", ".join(name for name in names if name not in unread) or "none"
     if not unread:
         return DoctorCheck("instructions", "ok", used)
     left_out = ", ".join(f"{name} ({why})" for name, why in unread.items())

@@ -115,7 +115,7 @@ def test_each_fault_of_a_form_is_its_place_and_what_must_be_there() -> None:
     assert faults_of(raised.value, "form") == [
         "form.whole: must be a whole number",
         "form.number: must be at most 2.5",
-        "form.few: must have at least 1 entry",
+        "form.few: must have at least one entry",
         "form.many: must have at most 2 entries",
         "form.short: must have at most 3 characters",
         "form.word: must be 'a' or 'b'",

@@ -37,7 +37,7 @@ def test_midex_s_form_is_taken_as_it_is(bench: Bench) -> None:
 
 
 FAULTS = [
-    ("steps: []", 3, "must have at least 1 entry"),
+    ("steps: []", 3, "must have at least one entry"),
     ("steps:\n  - {id: a, prompt: a}\n  - {id: a, prompt: b}", 5, "used twice"),
     (
         "steps:\n  - id: a\n    prompt: a\n    needs:\n      - z",

@@ -163,7 +163,7 @@ class Restoration:
         if failed:
             raise CheckpointError(
                 f"{len(failed)} of {len(changes)} files were not restored: "
-                f"{'; '.join(words.rstrip('.') for words in failed[:5])}.",
+                f"{'; '.join(failed[:5])}.",
                 hint="The others were. The checkpoint made just before has them as they were.",
             )
 
@@ -194,7 +194,7 @@ class Restoration:
             try:
                 step = self._step(path, *changes[path])
             except (ToolError, CheckpointError) as error:
-                failed.append(str(error))
+                failed.append(str(error).rstrip("."))
                 continue
             steps.append(step)
             size += len(step.data) if isinstance(step, Put) else 0
@@ -208,7 +208,7 @@ class Restoration:
             self._files.apply(steps)
         except ToolError as error:
             if len(steps) == 1:
-                return [str(error)]
+                return [str(error).rstrip(".")]
             return [words for step in steps for words in self._make((step,))]
         return []
 

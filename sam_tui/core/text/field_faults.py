@@ -51,7 +51,8 @@ def fault_words(fault: "ErrorDetails") -> str:
     context = {key: _number(value) for key, value in fault.get("ctx", {}).items()}
     if kind in _SIZES:
         bound, key = _SIZES[kind]
-        return f"must have {bound} {context[key]} {'entry' if context[key] == 1 else 'entries'}"
+        entries = "one entry" if context[key] == 1 else f"{context[key]} entries"
+        return f"must have {bound} {entries}"
     if kind in _WORDS:
         return _WORDS[kind].format_map(context)
     return fault["msg"].removeprefix("Value error, ").replace("Input should ", "must ", 1)
