@@ -49,22 +49,25 @@ class LeftClicked(App[None], inherit_bindings=False):
         """Pass on an event, and forget the press behind it where no click may follow."""
         if not isinstance(event, events.MouseEvent):
             await super().on_event(event)
+        elif self._over_removed(event):
             return
-        if self._over_removed(event):
-            return
-        button = isinstance(event, events.MouseDown | events.MouseUp) and not event.is_forwarded
-        if button and event.button != 1:
+        elif isinstance(event, events.MouseDown | events.MouseUp) and not event.is_forwarded:
+            await self._use_button(event)
+        else:
+            await super().on_event(event)
+
+    async def _use_button(self, event: events.MouseDown | events.MouseUp) -> None:
+        left = event.button == 1
+        if not left:
             self._mouse_down_widget = None
         pressed = self._mouse_down_widget
         await super().on_event(event)
-        if not button:
-            return
-        if isinstance(event, events.MouseUp):
-            if pressed is not None:
-                self._clicked = _Clicked(pressed, event.time, event.screen_offset)
-            self._mouse_down_widget = None
-        elif event.button != 1 or self._goes_on(event):
-            self._mouse_down_widget = None
+        if isinstance(event, events.MouseDown):
+            if left and not self._goes_on(event):
+                return
+        elif pressed is not None:
+            self._clicked = _Clicked(pressed, event.time, event.screen_offset)
+        self._mouse_down_widget = None
 
     def _goes_on(self, press: events.MouseEvent) -> bool:
         """Whether a press continues a double click that began on another widget at this place."""
