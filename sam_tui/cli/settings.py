@@ -17,6 +17,8 @@ from sam_tui.settings.table import SETTINGS
 
 _OVERLAY = "sam_tui.settings"
 """Where the context of the command line keeps what ``--settings`` names."""
+_OVERLAY_ARGUMENT = "sam_tui.settings.argument"
+"""Where it keeps the option's own value."""
 _BEHIND = "sam_tui.settings.behind"
 """The key under which the context stores the settings behind the options."""
 F = TypeVar("F", bound=Callable[..., Any])
@@ -78,6 +80,7 @@ def read_overlay(context: click.Context, parameter: click.Parameter, value: str 
     require_value(context, parameter, value)
     if value is not None:
         context.meta[_OVERLAY] = settings_of_option(value)
+        context.meta[_OVERLAY_ARGUMENT] = value
         context.meta.pop(_BEHIND, None)
 
 
@@ -85,6 +88,11 @@ def overlay_settings() -> SettingsFile | None:
     """The settings of ``--settings`` on this command line, or None."""
     context = click.get_current_context(silent=True)
     return context.meta.get(_OVERLAY) if context is not None else None
+
+
+def overlay_argument() -> str:
+    """The value of ``--settings`` on this command line."""
+    return click.get_current_context().meta[_OVERLAY_ARGUMENT]
 
 
 def user_settings() -> Settings:

@@ -8,12 +8,21 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
+from sam_tui.cli.commands.serve import (
+    _workbench_arguments,  # pyright: ignore[reportPrivateUsage] # what a page's program starts with
+    serve_command,
+)
 from sam_tui.web_server.entry import MOST_LOGINS, TICKET_SECONDS, PageLogins
 from sam_tui.web_server.workbenches import Size, environment_of_page
 from tests.browser.conftest import SECONDS, SEES_PROGRAMS, Server
 
 pytestmark = pytest.mark.timeout(4 * SECONDS)
 ELSEWHERE = "http://evil.example"
+OPTIONS = [
+    *("--api-key", "sk-of-nobody-0123456789", "--permission-mode", "plan", "--settings", "{}"),
+    *("--add-dir", "/usr", "--add-dir", "/etc", "--rehearse"),
+]
+"""Options of each kind, for workbenches."""
 
 
 def login(server: Server) -> tuple[str, str]:
@@ -196,7 +205,7 @@ async def test_workbenches_end_with_a_server_that_is_killed(server: Server) -> N
 
 @SEES_PROGRAMS
 @pytest.mark.requirement("browser:arguments")
-@pytest.mark.parametrize("server", [["--api-key", "sk-of-nobody-0123456789"]], indirect=True)
+@pytest.mark.parametrize("server", [OPTIONS], indirect=True)
 async def test_a_page_adds_no_arguments_and_a_key_is_in_no_list(server: Server) -> None:
     cookie, key = login(server)
     path = ticket(server, cookie, key) + "?width=99&height=30&arguments=--print&model=x"
@@ -208,6 +217,16 @@ async def test_a_page_adds_no_arguments_and_a_key_is_in_no_list(server: Server) 
         assert "sk-of-nobody" not in " ".join(server.programs())
         assert "--print" not in line and "serve" not in line
         assert f"--workspace={server.folder / 'ws'}" in line
+        assert "--permission-mode=plan" in line and "--settings={}" in line
+        assert "--add-dir=/usr --add-dir=/etc" in line and "--rehearse" in line
+        assert "--dangerously" not in line
+
+
+@pytest.mark.requirement("browser:arguments")
+def test_a_flag_for_one_value_of_an_option_reaches_a_workbench_as_that_option() -> None:
+    words = ["--web", "--dangerously-skip-permissions"]
+    with serve_command.make_context("serve", words) as context:
+        assert _workbench_arguments(context.params) == ("--permission-mode=bypass",)
 
 
 @pytest.mark.requirement("browser:access")

@@ -13,7 +13,7 @@ from tests.ui.test_shown_conversation import choose_first
 
 @pytest.mark.requirement("ui:rewind")
 async def test_conversation_and_files_go_back_to_before_a_message_and_forth_again(
-    stage: Stage, model: RawModel
+    stage: Stage, model: RawModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     created = calls(("create_file", {"filePath": "a.txt", "content": "hello\n"}))
     deleted = calls(("delete_file", {"filePath": "old.txt"}))
@@ -40,8 +40,16 @@ async def test_conversation_and_files_go_back_to_before_a_message_and_forth_agai
         await me.pilot.press("escape", "escape")
         await me.until(lambda: len(offered()) == 2)
         assert offered()[0].startswith("make a file")
-        await me.pilot.press("enter")
+        # The second half of a double click is for what was clicked, not for what came up below.
+        monkeypatch.setattr(
+            me.app, "CLICK_CHAIN_TIME_THRESHOLD", 3600.0
+        )  # however slow the machine
+        place = me.app.screen.query_one("#choices").region.offset
+        await me.click(me.app.screen, place)
         await me.until(lambda: len(offered()) == 5)
+        await me.until(lambda: place in me.app.screen.query_one("#choices").region)
+        await me.click(me.app.screen, place)
+        await me.click(me.app.screen, place)
         assert "1 created, 1 deleted" in offered()[1]
         await me.pilot.press("enter")
         await me.until(lambda: isinstance(me.app.screen, Reader))

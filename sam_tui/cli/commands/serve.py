@@ -17,7 +17,7 @@ from sam_tui.cli.options import (
     settings,
 )
 from sam_tui.cli.roles import hand_out_option
-from sam_tui.cli.settings import data_dir_of
+from sam_tui.cli.settings import data_dir_of, overlay_argument
 from sam_tui.core.authorization.paths.secrets import PLAN_TOKEN, WEB_TOKEN
 from sam_tui.core.errors import UsageError
 
@@ -103,9 +103,10 @@ def _workbench_arguments(values: Values) -> tuple[str, ...]:
         source = context.get_parameter_source(name)
         if name in (*_OWN, "api_key") or source is not ParameterSource.COMMANDLINE:
             continue
-        value = values[name]
-        if value is True:
-            words.append(option.opts[-1])
+        value = values[name] if option.expose_value else overlay_argument()
+        if getattr(option, "is_flag", False):
+            # A flag that sets an option of another name to one of its values is said by that option.
+            words += [option.opts[-1]] if value is True else []
         else:
             several = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
             words += [f"{option.opts[-1]}={item}" for item in several]

@@ -257,34 +257,35 @@ class KeyParser(XTermParser):
     def parse_mouse_code(self, code: str) -> Message | None:
         """The event behind a report of the mouse; none for buttons 8 to 11, which would pass for 1 to 3."""
         if not (self.terminal_size and self.terminal_pixel_size):
-            self.mouse_pixels = (
-                False  # a terminal that does not know its size in pixels reports cells
-            )
+            # A terminal that does not know its size in pixels reports cells.
+            self.mouse_pixels = False
         if (report := _MOUSE.match(code)) and int(report[1]) & _SIDE_BUTTON:
             return None
         return super().parse_mouse_code(code)
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
         came = _ESC + sequence if alt else sequence
-        if ":" in sequence and (key := _DETAILED.fullmatch(sequence)):
-            number, modifiers, kind, remainder = key.groups(default="")
-            if kind == _RELEASE:
-                yield Key(Keys.Ignore, sequence)
-                return
-            sequence = f"{_ESC}[{number}{modifiers and ';'}{modifiers}{remainder}"
         numbered = _NUMBERED.fullmatch(sequence)
         if numbered and f"{numbered[1]}~" not in _function_keys():
             yield Key(Keys.Ignore, sequence)  # else the number is taken for a character
             return
-        try:
-            keys = list(super()._sequence_to_key_events(sequence, alt))
-        except ValueError:  # no number, or of no character
-            keys = [Key(Keys.Ignore, sequence)]
-        for key in keys:
+        for key in self._keys_of(sequence, alt=alt):
             if len(came) == 2 and came.startswith(_ESC):
                 yield Key(key.key if key.key.startswith("alt+") else f"alt+{key.key}", came)
             else:
                 yield key
+
+    def _keys_of(self, sequence: str, *, alt: bool) -> Iterable[Key]:
+        """The keys that Textual reads in a sequence, without kinds of events; a release is no key."""
+        if ":" in sequence and (detailed := _DETAILED.fullmatch(sequence)):
+            number, modifiers, kind, remainder = detailed.groups(default="")
+            if kind == _RELEASE:
+                return [Key(Keys.Ignore, sequence)]
+            sequence = f"{_ESC}[{number}{modifiers and ';'}{modifiers}{remainder}"
+        try:
+            return list(super()._sequence_to_key_events(sequence, alt))
+        except ValueError:  # no number, or of no character
+            return [Key(Keys.Ignore, sequence)]
 
 
 def read_input(
