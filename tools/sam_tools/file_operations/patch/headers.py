@@ -24,6 +24,8 @@ _TYPES: dict[str, FileType] = {
     "160": "submodule",
 }
 _OLD_PREFIXES, _NEW_PREFIXES = ("a/", "i/", "c/", "o/"), ("b/", "w/", "i/", "c/")
+_DETOUR = re.compile(r"(?:^|/)(?!\.\./)[^/]+/\.\.(?:/|$)")
+"""In a name ``x/..``, which git and GNU patch refuse; the guard judges a path that only leads up."""
 _MODE = re.compile(r"(100|120|160)[0-7]{3}")
 _MOVES = {"rename old": "rename from", "rename new": "rename to"}
 _NAMES = ("rename from ", "rename to ", "rename old ", "rename new ", "copy from ", "copy to ")
@@ -94,10 +96,10 @@ class Header:
     def _git_file(self, first: str, second: str) -> FilePatch:
         """The file of a git header; names that contradict each other are refused."""
         kind, source, target = self._git_names(first, second)
-        if ".." in [*source.split("/"), *target.split("/")]:
+        if _DETOUR.search(source) or _DETOUR.search(target):
             raise ToolError(
-                f"{target or source} in patchContent leads to a folder above.",
-                hint="Write the path from the workspace on, without `..`.",
+                f"{target or source} in patchContent leads into a folder and out of it again.",
+                hint="Write the path without `..`.",
             )
         expected = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
         folders = self._of_folders(first, second)
