@@ -24,6 +24,8 @@ _TYPES: dict[str, FileType] = {
     "160": "submodule",
 }
 _OLD_PREFIXES, _NEW_PREFIXES = ("a/", "i/", "c/", "o/"), ("b/", "w/", "i/", "c/")
+_DETOUR = re.compile(r"(?:^|/)(?!\.\./)[^/]+/\.\.(?:/|$)")
+"""In a name ``x/..``, which git and GNU patch refuse; the guard judges a path that only leads up."""
 _MODE = re.compile(r"(100|120|160)[0-7]{3}")
 _MOVES = {"rename old": "rename from", "rename new": "rename to"}
 _NAMES = ("rename from ", "rename to ", "rename old ", "rename new ", "copy from ", "copy to ")
@@ -93,20 +95,15 @@ class Header:
 
     def _git_file(self, first: str, second: str) -> FilePatch:
         """The file of a git header; names that contradict each other are refused."""
-        kind, source, target = self._git_names(first, second)
-        if ".." in [*source.split("/"), *target.split("/")]:
+        if shared := self._shared_name(first, second):
+            kind, source, target = "update", shared, shared
+        else:
+            kind, source, target = self._git_names(first, second)
+            self._check_names(kind, source, target)
+        if _DETOUR.search(source) or _DETOUR.search(target):
             raise ToolError(
-                f"{target or source} in patchContent leads to a folder above.",
-                hint="Write the path from the workspace on, without `..`.",
-            )
-        expected = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
-        folders = self._of_folders(first, second)
-        agree = folders or (_agree(self.old, expected[0]) and _agree(self.new, expected[1]))
-        if self.named and not agree:
-            raise ToolError(
-                f"The header of {target or source or first} in patchContent contradicts itself: "
-                f"{self.old or 'nothing'} and {self.new or 'nothing'} stand behind --- and +++.",
-                hint="Write the same names in all lines of a header, and /dev/null for no file.",
+                f"{target or source} in patchContent leads into a folder and out of it again.",
+                hint="Write the path without `..`.",
             )
         type_, executable = self._type(target)
         return FilePatch(
@@ -139,14 +136,22 @@ class Header:
             return "delete", source, source
         if self.named and source != target:
             source, target = _bare(self.old, self.new)
-        if self._of_folders(first, second):
-            source = target = _below_folders(source, target) or target
         return "update", source, target
 
-    def _of_folders(self, first: str, second: str) -> bool:
-        """Whether it is one file in two folders, as ``git diff --no-index`` compares them."""
+    def _check_names(self, kind: ChangeKind, source: str, target: str) -> None:
+        """Raises ``ToolError`` where other names stand behind ``---`` and ``+++``."""
+        old, new = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
+        if self.named and not (_agree(self.old, old) and _agree(self.new, new)):
+            raise ToolError(
+                f"The header of {target or source} in patchContent contradicts itself: "
+                f"{self.old or 'nothing'} and {self.new or 'nothing'} stand behind --- and +++.",
+                hint="Write the same names in all lines of a header, and /dev/null for no file.",
+            )
+
+    def _shared_name(self, first: str, second: str) -> str:
+        """The name of one file in two folders, as ``git diff --no-index`` writes it; else empty."""
         same = (self.old, self.new) == (first, second) and not self.moved
-        return same and bool(_below_folders(*_bare(first, second)))
+        return _below_folders(*_bare(first, second)) if same else ""
 
     def _type(self, name: str) -> tuple[FileType, bool | None]:
         """The file type and executable bit of git's modes. Raises ``ToolError``."""

@@ -115,25 +115,30 @@ class _Reader:
         self._at += 1
         first = self._at
         body = self._counted(numbers[1], numbers[2]) if numbers else None
-        if exact and (body is None or self._goes_on(blanks=False)):
-            self._at = first - 1
-            raise self._wrong(
-                "this hunk has other lines than its counts say",
-                "Count the old and the new lines anew, or leave `diff --git` out: then a hunk ends "
-                "where its lines do.",
-            )
-        if exact and body and _is_marked_within(body):
-            self._at = first - 1
-            raise self._wrong(
-                "a line that is not the last one of the file is marked to have no newline",
-                "Put the mark below the last line of the file, or leave it out.",
-            )
-        if not exact and (body is None or self._goes_on()):
+        if exact:
+            self._check(body, first - 1)
+        elif body is None or self._goes_on(self._at):
             body = self._by_lines(first, body)
         assert body is not None
         start = numbers[0] if numbers else None
         ends = any(not line.newline for line in body if line.mark != "+")
         return Hunk(number, tuple(body), start, at_end=ends)
+
+    def _check(self, body: list[Line] | None, at: int) -> None:
+        """Raises ``ToolError`` for a hunk, begun at line ``at``, that git does not take."""
+        after, self._at = self._at, at
+        if body is None or self._goes_on(after, blanks=False):
+            raise self._wrong(
+                "this hunk has other lines than its counts say",
+                "Count the old and the new lines anew, or leave `diff --git` out: then a hunk ends "
+                "where its lines do.",
+            )
+        if _is_marked_within(body):
+            raise self._wrong(
+                "a line that is not the last one of the file is marked to have no newline",
+                "Put the mark below the last line of the file, or leave it out.",
+            )
+        self._at = after
 
     def _by_lines(self, start: int, counted: list[Line] | None) -> list[Line]:
         """The body up to the next header; as counted where words follow that are no part of it."""
@@ -168,12 +173,11 @@ class _Reader:
             self._at += 1
         return body if old == new == 0 else None
 
-    def _goes_on(self, *, blanks: bool = True) -> bool:
-        """Whether more lines of the hunk follow, so that its counts were too small.
+    def _goes_on(self, at: int, *, blanks: bool = True) -> bool:
+        """Whether more lines of the hunk follow at line ``at``, so that its counts were too small.
 
         Without ``blanks`` only a change right below counts, because a lost context line does no harm.
         """
-        at = self._at
         while blanks and at < len(self._lines) and not self._lines[at]:
             at += 1
         marks = " +-" if blanks else "+-"
