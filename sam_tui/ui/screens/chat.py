@@ -348,16 +348,14 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def _lay_out(self) -> None:
         for_terminal = self._side_now or self._side_over or self._layout.side == "show"
-        self.update_classes(
-            {
-                "-narrow": self.narrow,
-                "-side-over": self.narrow and self._side_over,
-                "-no-side": not self.side_shown,
-                "-zoom": self._zoomed,
-                "-focus": self._layout.kind == "focus",
-                "-no-terminals": not (for_terminal or self.terminals.filled),
-            }
-        )
+        self.update_classes({
+            "-narrow": self.narrow,
+            "-side-over": self.narrow and self._side_over,
+            "-no-side": not self.side_shown,
+            "-zoom": self._zoomed,
+            "-focus": self._layout.kind == "focus",
+            "-no-terminals": not (for_terminal or self.terminals.filled),
+        })
         if not self.narrow:
             self.side.styles.width = f"{self._layout.width}%"
         elif self.side.styles.has_rule("width"):
