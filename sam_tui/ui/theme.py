@@ -1,16 +1,12 @@
 """The looks, ``sam`` for dark terminals and ``sam-light`` for light ones among them; their style sheet."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from rich.terminal_theme import TerminalTheme
-from textual.css.match import match
-from textual.css.model import CombinatorType, RuleSet
-from textual.css.styles import RulesMap
+from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
-from textual.css.types import Specificity3
-from textual.dom import DOMNode
 from textual.theme import Theme
 
 # For each widget Textual looks for every rule in a set. Its own hash of a rule is the same identity, but
@@ -37,32 +33,6 @@ class ThemeStylesheet(Stylesheet):
     def reparse(self) -> None:
         """Parse what is new. A source with an error raises and leaves the rules as they were."""
         self.parse()
-
-    @classmethod
-    def _check_rule(
-        cls, rule_set: RuleSet, css_path_nodes: list[DOMNode]
-    ) -> Iterable[Specificity3]:
-        """The specificity of each selector that the last of these nodes matches.
-
-        Textual compares each selector with the app and with every widget around the node; one that ends
-        with anything but the node, and one of a single word, need the node alone.
-        """
-        node = css_path_nodes[-1]
-        for selector_set in rule_set.selector_set:
-            selectors = selector_set.selectors
-            alone = len(selectors) == 1 and selectors[0].combinator is CombinatorType.DESCENDENT
-            if selectors[-1].check(node) and (alone or match((selector_set,), node)):
-                yield selector_set.specificity
-
-    @classmethod
-    def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
-        """Give the node these rules. One that has them already is not given each of them again."""
-        base = node.styles.base
-        moves = node.app.animator.is_being_animated if animate else None
-        if base.get_rules() == rules and not (moves and any(moves(base, key) for key in rules)):
-            node.notify_style_update()
-        else:
-            super().replace_rules(node, rules, animate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ WORK = {
 
 
 TRUSTED = ("git", "node", "npm")
-"""Those whose work writes or reads what a trusted workspace is asked about in another way."""
+"""In a trusted folder reads outside are free, and all else is as in others: these are enough there."""
 NEEDED = dict.fromkeys(WORK, "true") | {
     **{name: f"command -v {name}" for name in ("git", "make", "node")},
     "npm": "command -v npm && command -v git",

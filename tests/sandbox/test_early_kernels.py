@@ -56,7 +56,8 @@ async def test_nothing_outside_changes_under_earlier_versions(
 ) -> None:
     # All in one command: each is a shell of its own, and finds the workspace empty.
     before = portrait(outside)
-    attacks = (f"(\n{filled(command, outside)}\n)\nrm -rf ./*" for command in ATTACKS.values())
+    clear = "for left in *; do if [[ -e $left || -L $left ]]; then rm -rf ./*; break; fi; done"
+    attacks = (f"(\n{filled(command, outside)}\n)\n{clear}" for command in ATTACKS.values())
     result = await attempt(early, workspace, "\n".join(attacks))
     assert not result.timed_out
     assert portrait(outside) == before, result.output

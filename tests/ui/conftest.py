@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from textual._compositor import Compositor
 from textual._context import active_app
-from textual.pilot import Pilot
 
 from sam_tui.ui.theme import ThemeStylesheet
 from sam_tui.ui.widgets.terminal import repeated_keys
@@ -58,27 +57,6 @@ def painted_for_who_looks(monkeypatch: pytest.MonkeyPatch) -> None:
         return None
 
     monkeypatch.setattr(Compositor, "render_update", paint_for_somebody)
-
-
-@pytest.fixture(autouse=True)
-def only_busy_widgets_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pause sends a message to every widget only while one of them has some to deal with.
-
-    A test that waits for a program pauses fifty times a second, and nothing happens in between.
-    """
-    ask: Any = vars(Pilot)["_wait_for_screen"]
-
-    async def ask_busy(pilot: Pilot[Any], **terms: Any) -> bool:
-        pumps = [pilot.app, *pilot.app.screen.walk_children(with_self=True)]
-        return await ask(pilot, **terms) if any(map(_busy, pumps)) else True
-
-    monkeypatch.setattr(Pilot, "_wait_for_screen", ask_busy)
-
-
-def _busy(pump: Any) -> bool:
-    """Whether a widget does anything but wait for the next message."""
-    queue = pump._message_queue
-    return not queue.empty() or all(waiter.done() for waiter in queue._getters)
 
 
 @pytest.fixture
