@@ -43,7 +43,7 @@ async def test_the_three_hundredth_turn_does_what_the_twentieth_does(tmp_path: P
     seen: dict[int, int] = {}
     for number in range(1, LATE + 1):
         counts = any(number in pair for pair in compared)
-        with counted_calls(builtins=True) if counts else nullcontext(Counter()) as calls:
+        with counted_calls(builtins=True) if counts else nullcontext(Counter[str]()) as calls:
             assert (await session.run(f"prompt {number}")).reason == "finished"
         seen[number] = calls.total()
     stored = runtime.conversations.messages(session.conversation)
