@@ -182,10 +182,8 @@ def test_schemas_and_system_prompt_are_the_same_bytes_in_every_process(tmp_path:
     )
     (tmp_path / "ws").mkdir()
     environ = os.environ | {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    starts: list[tuple[list[str], dict[str, str]]] = [
-        (SCRIPT, {}),
-        ([sys.executable, "-c"], {"PYTHONHASHSEED": "4242"}),
-    ]
+    anew = ([sys.executable, "-c"], {"PYTHONHASHSEED": "4242"})
+    starts = ((SCRIPT, dict[str, str]()), anew)
     outputs = {
         subprocess.run(
             [*start, program, str(tmp_path / "ws"), str(tmp_path / f"data{number}")],

@@ -108,20 +108,20 @@ class World:
 
     def _entries(self) -> Entries:
         """What lies in the workspace: each name with what a change of it would change."""
-        places = [str(self.inside)]
-        for parent, folders, files in os.walk(self.inside):
-            places += [os.path.join(parent, name) for name in (*folders, *files)]
-        states = [(place, os.lstat(place)) for place in places]
+        places = [self.inside, *self.inside.rglob("*")]
+        states = [(str(place), place.lstat()) for place in places]
         return {path: (s.st_ino, s.st_mode, s.st_size, s.st_mtime_ns) for path, s in states}
 
     def snapshot(self) -> dict[str, bytes | str]:
         """Everything beside the workspace and the data folder: names, kinds, contents."""
         found: dict[str, bytes | str] = {}
-        own = (str(self.inside), str(self.folder / "data"))
         for parent, folders, files in os.walk(self.folder):
-            folders[:] = [f for f in folders if os.path.join(parent, f) not in own]
-            for path in [os.path.join(parent, name) for name in (*folders, *files)]:
-                found[path] = Path(path).read_bytes() if os.path.isfile(path) else "folder"
+            folders[:] = [
+                f for f in folders if Path(parent, f) not in (self.inside, self.folder / "data")
+            ]
+            for name in (*folders, *files):
+                path = Path(parent, name)
+                found[str(path)] = path.read_bytes() if path.is_file() else "folder"
         return found
 
     async def call(self, operation: str, **arguments: Any) -> Executed:
