@@ -4,11 +4,16 @@ from io import StringIO
 from typing import Any, cast
 
 import pytest
+from textual import events
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import MouseDown
+from textual.widgets import Button
 
+from sam_tui.core.inquiry import Approval
 from sam_tui.ui.driver.keys import KeyParser
 from sam_tui.ui.driver.mouse import capture_mouse
+from tests.ui.driver import Stage, app_over, driven
+from tests.ui.test_inquiries import REQUEST, ask, panel, shown
 
 
 class Silent(LinuxDriver):
@@ -54,3 +59,36 @@ def test_a_side_button_is_no_other_button(button: int) -> None:
     assert [(type(event), event.x, event.y) for event in cast("Any", list(parser.feed(came)))] == [
         (MouseDown, 4, 5)
     ]
+
+
+@pytest.mark.requirement("ui:stray-keys")
+async def test_the_left_button_alone_answers_a_question(stage: Stage) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        asking = ask(me, REQUEST)
+        found = await shown(me)
+        once = found.query_one("#once", Button)
+        for button in (2, 3):  # these paste, or open a menu
+            await me.click(once, (2, 0), button)
+        await me.button(events.MouseDown, once, (2, 0))
+        await me.button(events.MouseUp, found, (3, 1))
+        await me.button(events.MouseUp, once, (2, 0))  # what was pressed was let go elsewhere
+        assert not asking.done() and panel(me) is found
+        await me.click(found.query_one("#deny", Button), (2, 0))
+        assert (await asking).answer == Approval("deny")
+
+
+@pytest.mark.requirement("ui:stray-keys", "ui:too-small")
+async def test_a_question_that_the_window_is_too_small_for_hears_nothing(stage: Stage) -> None:
+    async with driven(app_over(stage), (39, 30)) as me:
+        await me.ready()
+        asking = ask(me, REQUEST)
+        await me.until(lambda: panel(me))
+        await me.pilot.press("1", "escape", "3", "enter", "2")
+        await me.pilot.pause()
+        assert not asking.done()
+        await me.pilot.resize_terminal(80, 24)
+        found = await shown(me)
+        await me.until(lambda: found.region.area)
+        await me.pilot.press("1")
+        assert (await asking).answer == Approval("once")
