@@ -159,6 +159,24 @@ class Page:
                 assert "error" not in message, message
                 return message["result"]
 
+    async def begin(self, address: str, size: tuple[int, int], phone: bool) -> None:
+        """Give it its size, and go to an address."""
+        for domain in ("Network", "Log", "Runtime", "Page"):
+            await self.call(f"{domain}.enable")
+        width, height = size
+        await self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=phone,
+        )
+        if phone:
+            await self.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        await self.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        await self.call("Page.bringToFront")
+        await self.call("Page.navigate", url=address)
+
     def _note(self, message: dict[str, Any]) -> None:
         match message.get("method"):
             case "Network.requestWillBeSent":
@@ -226,55 +244,62 @@ class Page:
             )
 
 
-@asynccontextmanager
-async def opened(
-    address: str, size: tuple[int, int], *, phone: bool = False
-) -> AsyncGenerator[Page]:
-    """A browser with one page."""
+@dataclass(frozen=True)
+class Browser:
+    """A browser that runs."""
+
+    base: str
+    """Where its DevTools protocol is."""
+
+    @asynccontextmanager
+    async def opened(
+        self, address: str, size: tuple[int, int], *, phone: bool = False
+    ) -> AsyncGenerator[Page]:
+        """A page that shares nothing with an earlier one, as in another browser."""
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"{self.base}/json/version") as answer:
+                control: str = (await answer.json())["webSocketDebuggerUrl"]
+            async with session.ws_connect(control, max_msg_size=0) as socket:
+                browser = Page(socket)
+                context = (await browser.call("Target.createBrowserContext"))["browserContextId"]
+                made = await browser.call(
+                    "Target.createTarget", url="about:blank", browserContextId=context
+                )
+                where = f"{control.partition('/devtools/')[0]}/devtools/page/{made['targetId']}"
+                try:
+                    async with session.ws_connect(where, max_msg_size=0) as own:
+                        page = Page(own)
+                        await page.begin(address, size, phone)
+                        yield page
+                finally:
+                    await browser.call("Target.disposeBrowserContext", browserContextId=context)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[Browser]:
+    """The browser of a module's tests."""
     assert CHROMIUM is not None
     profile = tempfile.mkdtemp(prefix="sam-tui-browser-")
-    browser = await asyncio.create_subprocess_exec(
-        *(CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"),
-        *("--disable-dev-shm-usage", "--disable-background-networking", "--disable-extensions"),
-        *("--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"),
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
+    process = subprocess.Popen(
+        [
+            *(CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"),
+            *("--disable-dev-shm-usage", "--disable-background-networking", "--disable-extensions"),
+            *("--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    assert browser.stderr is not None
+    assert process.stderr is not None
     try:
         port = None
         while port is None:
-            line = await browser.stderr.readline()
+            line = process.stderr.readline()
             assert line, "the browser ended"
             port = re.search(rb"ws://127\.0\.0\.1:(\d+)/", line)
-        async with aiohttp.ClientSession() as session:
-            base, pages = f"http://127.0.0.1:{int(port[1])}", list[dict[str, Any]]()
-            while not pages:  # the browser can be reached before it has made its first one
-                async with session.get(f"{base}/json/list") as answer:
-                    pages = [page for page in await answer.json() if page["type"] == "page"]
-            async with session.ws_connect(
-                pages[0]["webSocketDebuggerUrl"], max_msg_size=0
-            ) as socket:
-                page = Page(socket)
-                for domain in ("Network", "Log", "Runtime", "Page"):
-                    await page.call(f"{domain}.enable")
-                width, height = size
-                await page.call(
-                    "Emulation.setDeviceMetricsOverride",
-                    width=width,
-                    height=height,
-                    deviceScaleFactor=1,
-                    mobile=phone,
-                )
-                if phone:
-                    await page.call("Emulation.setTouchEmulationEnabled", enabled=True)
-                await page.call("Emulation.setFocusEmulationEnabled", enabled=True)
-                await page.call("Page.bringToFront")
-                await page.call("Page.navigate", url=address)
-                yield page
+        yield Browser(f"http://127.0.0.1:{int(port[1])}")
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(browser.pid, signal.SIGKILL)
-        await browser.wait()
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
         shutil.rmtree(profile, ignore_errors=True)

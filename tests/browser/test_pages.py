@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import CHROMIUM, SECONDS, SEES_PROGRAMS, Page, Server, opened
+from tests.browser.conftest import CHROMIUM, SECONDS, SEES_PROGRAMS, Browser, Page, Server
 
 pytestmark = [
     pytest.mark.timeout(4 * SECONDS),
@@ -38,8 +38,8 @@ async def decided(page: Page, server: Server, answer: Callable[[], Awaitable[Non
 
 @SEES_PROGRAMS
 @pytest.mark.requirement("browser:workbench", "browser:ends")
-async def test_from_the_first_key_to_an_approved_write(server: Server) -> None:
-    async with opened(server.invitation(), (1200, 800)) as page:
+async def test_from_the_first_key_to_an_approved_write(browser: Browser, server: Server) -> None:
+    async with browser.opened(server.invitation(), (1200, 800)) as page:
         await page.shows("ready")
         assert await page.evaluate("location.href") == f"{server.origin}/"
         assert await page.evaluate("document.cookie") == ""
@@ -78,9 +78,9 @@ async def test_from_the_first_key_to_an_approved_write(server: Server) -> None:
 
 @pytest.mark.requirement("browser:narrow")
 async def test_on_a_telephone_a_tap_approves_and_keys_that_it_has_not_are_below(
-    server: Server,
+    browser: Browser, server: Server
 ) -> None:
-    async with opened(server.invitation(), (360, 640), phone=True) as page:
+    async with browser.opened(server.invitation(), (360, 640), phone=True) as page:
         await page.shows("ready")
         assert page.size[0] == 40
         await tap(page, await centre(page, "button[data-key=F1]"))
@@ -122,14 +122,14 @@ async def tap(page: Page, at: tuple[float, float]) -> None:
 
 @pytest.mark.requirement("browser:login")
 async def test_a_page_that_is_loaded_again_needs_no_token_and_another_browser_does(
-    server: Server,
+    browser: Browser, server: Server
 ) -> None:
-    async with opened(server.invitation(), (800, 600)) as page:
+    async with browser.opened(server.invitation(), (800, 600)) as page:
         await page.shows("ready")
         await page.call("Page.reload")
         await page.until(lambda: len([r for r in page.requests if "/workbench/" in r]) == 2)
         await page.shows("ready")
-    async with opened(server.origin, (800, 600)) as page:
+    async with browser.opened(server.origin, (800, 600)) as page:
         await page.until(lambda: any(r.endswith("/ticket") for r in page.requests))
         notice = ""
         while "sam-tui serve printed" not in notice:

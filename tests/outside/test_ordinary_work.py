@@ -74,6 +74,8 @@ WORK = {
 """For each program its work, and how many questions that raises: one for each new place or host."""
 
 
+TRUSTED = ("git", "node", "npm")
+"""In a trusted folder reads outside are free, and all else is as in others: these are enough there."""
 NEEDED = dict.fromkeys(WORK, "true") | {
     **{name: f"command -v {name}" for name in ("git", "make", "node")},
     "npm": "command -v npm && command -v git",
@@ -163,8 +165,9 @@ def port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-@pytest.mark.parametrize("trusted", [True, False])
-@pytest.mark.parametrize("program", WORK)
+@pytest.mark.parametrize(
+    ("program", "trusted"), [*((name, False) for name in WORK), *((name, True) for name in TRUSTED)]
+)
 @pytest.mark.requirement("outside:ordinary-work")
 async def test_ordinary_work_raises_no_question_but_one_for_a_new_place(
     harness: Harness, monkeypatch: pytest.MonkeyPatch, port: int, program: str, trusted: bool

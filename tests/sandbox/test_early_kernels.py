@@ -1,7 +1,6 @@
 """What earlier versions of Landlock leave open, tried on this kernel by not making use of more."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,21 +50,17 @@ async def attempt(
     )
 
 
-def clear(folder: Path) -> None:
-    """Remove what an attack left in a folder; a command for it would cost as much as the attack."""
-    for entry in folder.iterdir():
-        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-
-
 @pytest.mark.requirement("sandbox:early-kernels")
 async def test_nothing_outside_changes_under_earlier_versions(
     early: Sandbox, outside: Path, workspace: Path, portrait: Portrait
 ) -> None:
+    # All in one command: each is a shell of its own, and finds the workspace empty.
     before = portrait(outside)
-    for name, command in ATTACKS.items():
-        result = await attempt(early, workspace, filled(command, outside))
-        assert portrait(outside) == before, (name, result.output)
-        clear(workspace)
+    clear = "for left in *; do if [[ -e $left || -L $left ]]; then rm -rf ./*; break; fi; done"
+    attacks = (f"(\n{filled(command, outside)}\n)\n{clear}" for command in ATTACKS.values())
+    result = await attempt(early, workspace, "\n".join(attacks))
+    assert not result.timed_out
+    assert portrait(outside) == before, result.output
 
 
 EMPTYING = """

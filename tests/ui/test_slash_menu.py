@@ -29,11 +29,8 @@ def menu(me: Driver) -> SlashMenu:
 
 
 @pytest.mark.requirement("ui:slash-menu")
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_every_command_is_reached_by_arrows_with_all_its_help(
-    stage: Stage, size: tuple[int, int]
-) -> None:
-    async with driven(app_over(stage), size) as me:
+async def test_every_command_is_reached_by_arrows_with_all_its_help(stage: Stage) -> None:
+    async with driven(app_over(stage), (80, 24)) as me:
         await me.ready()
         await me.type("/")
         await me.until(lambda: menu(me).marked is not None)

@@ -347,13 +347,15 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         return self.todos.has_focus_within or self.terminals.has_focus_within
 
     def _lay_out(self) -> None:
-        self.set_class(self.narrow, "-narrow")
-        self.set_class(self.narrow and self._side_over, "-side-over")
-        self.set_class(not self.side_shown, "-no-side")
-        self.set_class(self._zoomed, "-zoom")
-        self.set_class(self._layout.kind == "focus", "-focus")
         for_terminal = self._side_now or self._side_over or self._layout.side == "show"
-        self.set_class(not (for_terminal or self.terminals.filled), "-no-terminals")
+        self.update_classes({
+            "-narrow": self.narrow,
+            "-side-over": self.narrow and self._side_over,
+            "-no-side": not self.side_shown,
+            "-zoom": self._zoomed,
+            "-focus": self._layout.kind == "focus",
+            "-no-terminals": not (for_terminal or self.terminals.filled),
+        })
         if not self.narrow:
             self.side.styles.width = f"{self._layout.width}%"
         elif self.side.styles.has_rule("width"):
