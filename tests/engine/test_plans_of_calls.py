@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
+from sam_tools.file_operations import FileOperations
+from sam_tui.adapters.files import LocalFiles
+from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import DecisionMade, ToolFinished
 from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.tooling.contract import Schedule
+from sam_tui.core.tooling.offer import Offer
 from tests.fakes.engine_kit import Kit, open_kit
 
 
@@ -172,6 +176,40 @@ async def test_a_question_names_who_asks_and_its_time_is_not_the_calls(
     )
     assert stored.decision == made.decision == replace(done.decision, workspace=executor.workspace)
     assert executor.plan(call("ping", {})).fault is not None
+    kit.storage.close()
+
+
+@pytest.mark.requirement("execute:recorded")
+async def test_the_time_of_all_questions_about_a_call_that_a_person_changed_is_summed_up(
+    tmp_path: Path,
+) -> None:
+    clock, asked = Hand(), list[ApprovalRequest]()
+    answers = [Approval("amend", "shorter", amended="of the person\n"), Approval("once", "fine")]
+
+    def person(inquiry: Inquiry) -> Approval:
+        assert isinstance(inquiry.request, ApprovalRequest)
+        asked.append(inquiry.request)
+        clock.time += 3 * len(asked)
+        return answers.pop(0)
+
+    kit = open_kit(tmp_path, person, clock)
+    kit.registry.join((Offer.of(FileOperations(LocalFiles(), RipgrepSearch()).tool()),))
+    content = {"filePath": "../made", "content": "of the model\n"}
+    done = await kit.executor.execute(
+        call("file_operations.create_file", content), kit.conversation
+    )
+    assert (tmp_path / "made").read_text(encoding="utf-8") == "of the person\n"
+    assert done.decision is not None
+    assert (done.decision.elapsed, done.finished.seconds) == (9.0, 0.0)
+    assert [(question.remark, "You changed" in question.why) for question in asked] == [
+        ("", False),
+        ("shorter", True),
+    ]
+    logged = [entry.decision for entry in kit.storage.decisions.entries(kit.conversation)]
+    assert [(d.outcome, d.elapsed, d.amendment) for d in logged] == [
+        ("amended", 3.0, ""),
+        ("allow", 6.0, ""),
+    ]
     kit.storage.close()
 
 

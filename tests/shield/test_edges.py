@@ -74,6 +74,21 @@ def test_what_is_masked_is_counted_each_time_and_named_once_in_order() -> None:
     )
 
 
+@pytest.mark.requirement("shield:assignments")
+def test_of_several_secrets_of_one_text_each_is_masked_whatever_their_names_and_order() -> None:
+    values = ("q1w2e3r4t5y6u7i8", "k3y4w0rd-9Zx8", "hunter2Xq9-zz")
+    for names in (("a_token", "b_password", "c_secret"), ("c_secret", "b_password", "a_token")):
+        text = " ".join(f"{name}='{value}'" for name, value in zip(names, values, strict=True))
+        shield = Shield()
+        masked = shield.mask(text)
+        assert (masked.count, masked.names) == (3, names)
+        assert not [value for value in values if value in masked.text]
+        assert shield.unmask(masked.text) == text
+        gap = text.replace("hunter2", "hun\x1b[1mter2").replace("k3y4", "k3\u200by4")
+        assert shield.unmask(shield.mask(gap).text) == gap
+        assert Shield().mask(gap).count == 3
+
+
 @pytest.mark.requirement("shield:known")
 def test_a_copy_masks_the_same_and_cuts_the_same_and_learns_for_itself() -> None:
     shield = Shield({"ONE": "one-value-1"}, key=b"k")

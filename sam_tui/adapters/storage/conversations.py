@@ -211,8 +211,7 @@ class SqliteConversations:
         carried = [entry for entry in view[dropped:] if not entry.has_row]
         through = max((entry.position for entry in (*view[:dropped], *carried)), default=0)
         messages = (*opening, *(entry.message for entry in carried))
-        dumped = (storable(dump_message(message)) for message in messages)
-        body = f"[{','.join(dumped)}]"
+        body = f"[{','.join(storable(dump_message(message)) for message in messages)}]"
         with self._writers.writing(conversation) as connection:
             connection.execute(
                 "INSERT INTO compactions SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?,"
