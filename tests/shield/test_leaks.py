@@ -248,3 +248,10 @@ def test_a_password_of_a_generator_is_masked_with_signs_that_code_has(password: 
 @pytest.mark.requirement("shield:forms")
 def test_a_password_with_an_escaped_quote_is_masked_to_its_end() -> None:
     assert "nQ8" not in Shield().mask(r'{"password": "kX9;m,P2|vL5\"nQ8"}').text
+
+
+@pytest.mark.requirement("shield:forms")
+@pytest.mark.parametrize("unit", ["\\", '\\"', "\\'\\", "\\\\/", "\\x"])
+def test_a_long_row_of_backslashes_behind_a_name_is_read_at_once(unit: str) -> None:
+    text = f'password: "{unit * 120} and no end'
+    assert Shield().mask(text).text == text

@@ -289,7 +289,9 @@ _OPERATOR = (
 """After a name, which may have a type."""
 _ASSIGNED = re.compile(
     rf"""(?P<name>[A-Za-z0-9_.-]{{1,80}}){_OPERATOR}\s{{0,3}}(?:[bBfFrRuU]{{1,2}}(?=["']))?"""
-    r"""(?:(?P<quote>\\{0,3}["'`])(?P<quoted>(?:(?!(?P=quote))(?:\\[\\"'/]|\S)){8,256})(?P=quote)"""
+    r"""(?:(?P<quote>\\{0,3}["'`])(?P<quoted>"""
+    # A backslash is read in one way only, so that a long row of them takes no longer than other text.
+    r"""(?:(?!(?P=quote))(?:[^\s\\]|\\[\\"'/]|\\(?![\\"'/])|\\(?=(?P=quote)))){8,256})(?P=quote)"""
     r"""|(?P<bare>[^\s"'`<>,;()\[\]{}|&]{8,256}))"""
 )
 _NAMED_VALUE = (
