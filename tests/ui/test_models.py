@@ -11,6 +11,7 @@ from textual.widgets import Input, OptionList
 
 from sam_tui.adapters.preferences import PreferenceFile
 from sam_tui.assembly import Options, build
+from sam_tui.cli import options
 from sam_tui.cli.commands import workbench
 from sam_tui.cli.main import main
 from sam_tui.core.errors import UsageError
@@ -197,7 +198,7 @@ def test_a_folder_begins_with_its_model_unless_another_or_a_key_is_named(
     for name in ("SAM_TUI_MODEL", "SAM_TUI_API_BASE", "SAM_TUI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SAM_TUI_CONFIG_DIR", str(tmp_path / "config"))
-    monkeypatch.setattr(workbench, "open_runtime", opened)
+    monkeypatch.setattr(options, "open_runtime", opened)
     monkeypatch.setattr(workbench, "_on_a_terminal", lambda: True)
     monkeypatch.setattr("sam_tui.ui.app.SamApp", App)
     preferences = PreferenceFile(str(data))

@@ -1,7 +1,7 @@
 """``sam-tui edits``: the file changes of a conversation, and taking them back."""
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,10 +9,12 @@ from sam_tui.cli.options import open_runtime, place_options
 from sam_tui.cli.streams import print_list, require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, named_conversation
-from sam_tui.core.ports.code import JournalEntry
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.text.plain import printable
 from sam_tui.headless.output import terminal_safe
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.code import JournalEntry
 
 
 @click.group("edits", short_help="What a conversation changed, and undoing it.")
@@ -40,7 +42,7 @@ def list_edits(**values: Any) -> int:
     return print_list(entries, map(_line, entries), as_json=values["as_json"], none=none)
 
 
-def _line(entry: JournalEntry) -> str:
+def _line(entry: "JournalEntry") -> str:
     at = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M:%S")
     return f"{entry.id}  {at}  {entry.operation}  {', '.join(map(printable, entry.paths))}"
 
