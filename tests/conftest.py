@@ -109,6 +109,13 @@ def _turn(item: pytest.Item) -> tuple[int, int]:
     return rank, zlib.crc32(module.encode())
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A short id for a long text: each worker sends the ids of all tests, and sets each as a variable."""
+    if isinstance(val, str | bytes) and len(val) > 200:
+        return f"{val[:40]!r} and more, {len(val)} in all"
+    return None
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     """Have workers forked from one process that has imported the tests."""
