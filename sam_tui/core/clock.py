@@ -1,6 +1,7 @@
 """Time, as something a test can replace."""
 
 import time
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol
 
@@ -60,3 +61,9 @@ class SystemClock:
         import asyncio  # the supervisor of commands has none
 
         await asyncio.sleep(seconds)
+
+
+def iso(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC with milliseconds: the one format of wire times."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"

@@ -9,12 +9,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from sam_tui.core.clock import iso
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery, EventRow
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
 from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.execution.output import RESULT, SUMMARY
-from sam_tui.core.workflow.execution.tickets import iso, task_folder
+from sam_tui.core.workflow.execution.tickets import task_folder
 from sam_tui.core.workflow.records import MOST_READ, SERVICE_CHOSEN, SYNTHESIZE, TASK_MATCHED
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows

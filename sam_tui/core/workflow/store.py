@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sam_tui.core.clock import Clock, boot
+from sam_tui.core.clock import Clock, boot, iso
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
@@ -33,7 +33,7 @@ from sam_tui.core.workflow.execution.completion import (
 from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.execution.progress import settled
 from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call
-from sam_tui.core.workflow.execution.tickets import iso, not_running, read_token, redeem
+from sam_tui.core.workflow.execution.tickets import not_running, read_token, redeem
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Advanced, SyncReport
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import ArtifactRow, EventRow, FindingRow
-from sam_tui.core.workflow.execution.tickets import iso
 from sam_tui.core.workflow.views import (
     AttemptView,
     DefinitionView,

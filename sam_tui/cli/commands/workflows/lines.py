@@ -1,7 +1,7 @@
 """What ``sam-tui workflow`` prints: lines for people, objects for programs."""
 
+from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import EventRow
-from sam_tui.core.workflow.execution.tickets import iso
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import (
     Advanced,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow
 from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.references import fill, fill_text
@@ -78,12 +79,6 @@ def read_token(token: str) -> TokenText:
             "That is not a continuation token.",
             hint="Send the token of the step exactly as you received it.",
         ) from error
-
-
-def iso(seconds: float) -> str:
-    """Seconds since the epoch as ISO 8601 in UTC with milliseconds: the one format of wire times."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
 def task_folder(execution: str, created_at: float) -> str:
