@@ -85,7 +85,7 @@ ENTRIES = {
     "a headless run": Entry("import sam_tui.headless.run", OUTSIDE | {"pydantic"}, 252),
     "all of headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 277),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 28),
-    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 450),
+    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 360),
     "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 278),
     "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 168),
     "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 168),
