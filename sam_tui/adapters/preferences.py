@@ -8,8 +8,8 @@ from typing import Any, cast
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 
 PREFERENCES_FILE = "preferences.json"
-_LARGEST = 1_000_000
-"""Bytes of the file that are read at most."""
+_LARGEST = 4_000_000
+"""Bytes of the file that are read at most; drafts take up to half of it."""
 
 
 class PreferenceFile:

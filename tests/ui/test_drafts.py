@@ -62,3 +62,20 @@ async def test_what_was_not_sent_waits_in_its_conversation_also_after_a_restart(
         await me.until(lambda: area.text == "before the first")
         me.bench.conversations.open(mine)
         await me.until(lambda: area.text == "goes on")
+
+
+@pytest.mark.requirement("ui:drafts")
+async def test_a_draft_that_is_too_long_says_so_and_older_ones_make_room_for_it(
+    stage: Stage, tmp_path: Path
+) -> None:
+    preferences = PreferenceFile(str(tmp_path))
+    preferences.write("models", {"favourites": ["a/b"]})
+    preferences.write("drafts", {str(number): "長" * 60_000 for number in range(9)})
+    text = ("a line of a long prompt " * 4 + "\n") * 2_100
+    note = "\n[The draft was longer than 200,000 characters: the rest was not stored.]"
+    async with driven(app_of(stage, tmp_path)) as me:
+        await me.ready()
+        me.app.chat.prompt.area.put(text)
+        await me.until(lambda: text[:200_000] + note in preferences.read("drafts").values())
+    assert [*preferences.read("drafts")][:-1] == ["5", "6", "7", "8"]
+    assert preferences.read("models") == {"favourites": ["a/b"]}

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import json
+from itertools import accumulate, islice
 
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.ui.controllers.context import Context
@@ -11,8 +13,9 @@ from sam_tui.ui.timers import after
 
 SECTION = "drafts"
 """The section of the preferences: texts by the conversation, the latest last."""
-MOST, LONGEST = 40, 20_000
-"""Drafts that are stored, and characters of each at most."""
+MOST, LONGEST, IN_ALL = 40, 200_000, 2_000_000
+"""Drafts that are stored, characters of each, and bytes of all as JSON at most."""
+_CUT = "\n[The draft was longer than {most:,} characters: the rest was not stored.]"
 PAUSE = 1.0
 """Seconds without a change after which the draft is stored, in case the program is killed."""
 
@@ -50,9 +53,9 @@ class PromptDrafts:
         drafts = self._stored
         drafts.pop(self._key, None)
         if text.strip():
-            drafts[self._key] = text[:LONGEST]
+            drafts[self._key] = _storable(text)
         with contextlib.suppress(ConfigurationError):  # a draft is worth no interruption
-            self._preferences.write(SECTION, dict(list(drafts.items())[-MOST:]))
+            self._preferences.write(SECTION, _latest(drafts))
 
     def _edited(self) -> None:
         if self._later is not None:
@@ -61,7 +64,7 @@ class PromptDrafts:
 
     def _pause(self) -> None:
         text = self._area.whole
-        draft = text[:LONGEST] if text.strip() else ""
+        draft = _storable(text) if text.strip() else ""
         if self._left is None and self._stored.get(self._key, "") != draft:
             self.keep(text)
 
@@ -98,3 +101,15 @@ class PromptDrafts:
         elif self._key == self._begin:
             self.keep("")  # what was written before the first prompt goes along
         self._key = key
+
+
+def _storable(text: str) -> str:
+    """A draft as it is stored: one that is too long ends with a note that says so."""
+    return text if len(text) <= LONGEST else text[:LONGEST] + _CUT.format(most=LONGEST)
+
+
+def _latest(drafts: dict[str, str]) -> dict[str, str]:
+    """The latest drafts that the preferences have room for."""
+    sizes = accumulate(len(json.dumps(text)) for text in reversed(drafts.values()))
+    count = sum(size <= IN_ALL for size in islice(sizes, MOST))
+    return dict(list(drafts.items())[len(drafts) - count :])
