@@ -255,12 +255,18 @@ def test_parameters_are_checked_before_anything_begins(bench: Bench) -> None:
         params:
           goal: {required: true, description: what}
           role: {default: x, choices: [x, y]}
+          shade: {choices: [dark, light]}
         steps: [{id: a, prompt: "@{params.goal} @{params.role}"}]
     """)
-    for params in ({}, {"goal": ""}, {"goal": "g", "role": "z"}, {"goal": "g", "extra": 1}):
+    for params, fault in (
+        ({}, "goal is missing (what)"),
+        ({"goal": ""}, "goal is missing (what)"),
+        ({"goal": "g", "role": "z"}, "role must be one of x, y"),
+        ({"goal": "g", "extra": 1}, "there is no parameter 'extra'"),
+    ):
         with pytest.raises(WorkflowRefused) as refused:
             bench.workflows.start("flow", params)
-        assert code_of(refused) == "params_invalid"
+        assert code_of(refused) == "params_invalid" and fault in str(refused.value)
     done = bench.workflows.start("flow", {"goal": "g"})
     assert done.opened[0].instructions == "g x"
 
