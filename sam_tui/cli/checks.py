@@ -41,26 +41,18 @@ def instructions(config_dir: str, workspace: str) -> DoctorCheck:
 
 
 def _used_instructions(names: Sequence[str], workspace: str) -> DoctorCheck:
-    unread = {name: why for name in names if (why := _unread(name, workspace))}
+    from sam_tui.adapters.instructions.files import why_unread
+
+    unread: dict[str, str] = {}
+    for name in names:
+        personal = os.path.isabs(name)
+        if why := why_unread(os.path.join(workspace, name), personal=personal):
+            unread[name] = why
     used = ", ".join(name for name in names if name not in unread) or "none"
     if not unread:
         return DoctorCheck("instructions", "ok", used)
     left_out = ", ".join(f"{name} ({why})" for name, why in unread.items())
     return DoctorCheck("instructions", "note", f"{used}; left out: {left_out}")
-
-
-def _unread(name: str, workspace: str) -> str:
-    """Why the agent does not get an instruction file; empty for one that it gets."""
-    from sam_tui.adapters.instructions.files import LARGEST
-
-    path = os.path.join(workspace, name)
-    first = os.path.join(os.path.dirname(path), INSTRUCTION_FILES[0])
-    if os.path.islink(path) and not os.path.isabs(name):
-        return "a link, and no link is followed"
-    if path.endswith(INSTRUCTION_FILES[1]) and os.path.isfile(first) and not os.path.islink(first):
-        return f"{INSTRUCTION_FILES[0]} beside it is used"
-    large = os.path.isfile(path) and os.path.getsize(path) > LARGEST
-    return f"over {LARGEST:,} bytes: shorten it" if large else ""
 
 
 def online_services(settings: str) -> tuple[Examination, ...]:

@@ -7,6 +7,7 @@ from typing import cast
 from sam_tui.adapters.bundles.content import BundleContent
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.text.json_files import json_of_file
+from sam_tui.core.text.nesting import mapping_of
 
 MANIFEST = ".claude-plugin/plugin.json"
 _PLACES = {
@@ -25,30 +26,28 @@ _ABOUT = frozenset({
 
 
 def manifest_of(content: BundleContent) -> Mapping[str, str]:
-    """The texts of a bundle's manifest."""
-    return {key: text for key, text in _table(content).items() if isinstance(text, str)}
+    """The texts of a bundle's manifest; none where it cannot be read."""
+    try:
+        table = _table(content)
+    except ConfigurationError:
+        return {}
+    return {key: text for key, text in table.items() if isinstance(text, str)}
 
 
 def _table(content: BundleContent) -> Mapping[str, object]:
-    try:
-        table = _value(content)
-    except ConfigurationError:
-        return {}
-    return cast("dict[str, object]", table) if isinstance(table, dict) else {}
-
-
-def _value(content: BundleContent) -> object:
+    """The entries of a manifest. Raises ``ConfigurationError`` where it cannot be read."""
     file = content.files.get(MANIFEST)
-    return json_of_file(file.data, MANIFEST) if file is not None else {}
+    return mapping_of(json_of_file(file.data, MANIFEST)) if file is not None else {}
 
 
 def unread_of(content: BundleContent) -> Iterator[str]:
     """What is wrong with a manifest, or its entries that are not read from the place that it names."""
     try:
-        _value(content)
+        table = _table(content)
     except ConfigurationError as fault:
         yield str(fault)
-    for key, value in _table(content).items():
+        return
+    for key, value in table.items():
         path = _PLACES.get(key, "")
         if key in _ABOUT or _is_usual(key, value, path):
             continue

@@ -55,6 +55,21 @@ def add_note(config_dir: str, text: str) -> str:
     return path
 
 
+def why_unread(path: str, *, personal: bool) -> str:
+    """Why the agent does not get an instruction file that is there; empty for one that it gets.
+
+    Only the ``personal`` one may be a link.
+    """
+    folder, name = os.path.split(path)
+    if not personal:
+        if os.path.islink(path):
+            return "a link, and no link is followed"
+        if name in INSTRUCTION_FILES and (used := _used_in(folder)) not in ("", name):
+            return f"{used} beside it is used"
+    large = os.path.isfile(path) and os.path.getsize(path) > LARGEST
+    return f"over {LARGEST:,} bytes: shorten it" if large else ""
+
+
 class FileInstructions:
     """The ``Instructions`` of a settings folder and a workspace. Files are read when they changed."""
 
@@ -127,8 +142,8 @@ class FileInstructions:
 
     def _first(self, folder: str) -> str:
         """The instruction file of a folder, or empty; a link does not count."""
-        names = [posixpath.join(folder, name) for name in INSTRUCTION_FILES]
-        return next((n for n in names if _is_file(self._place(n))), "")
+        name = _used_in(self._place(folder))
+        return posixpath.join(folder, name) if name else ""
 
     def _place(self, name: str) -> str:
         return os.path.join(self._workspace, name)
@@ -203,6 +218,11 @@ def _about(globs: Sequence[str], paths: Sequence[str]) -> bool:
 
 def _matches(glob: str, path: str) -> bool:
     return _pattern(glob.removeprefix("/").removeprefix("./")).fullmatch(path) is not None
+
+
+def _used_in(folder: str) -> str:
+    """The name of a folder's instruction file, or empty; a link does not count."""
+    return next((name for name in INSTRUCTION_FILES if _is_file(os.path.join(folder, name))), "")
 
 
 def _is_file(path: str) -> bool:

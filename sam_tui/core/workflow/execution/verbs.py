@@ -28,6 +28,13 @@ from sam_tui.core.workflow.execution.recovery import cancel, end, open_plan, reo
 from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.views import Advanced, VerbName
 
+SPACING = 1000
+"""Positions between two steps of a definition: room for what plans add."""
+_NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""An id that a caller may choose for an execution."""
+_LARGEST = 200_000
+"""Characters that all parameters have as JSON at most."""
+
 
 def _pause(case: ExecutionCase, reason: str) -> Advanced:
     """Stop handing out work. Open attempts stay open; their tokens are refused meanwhile."""
@@ -195,12 +202,6 @@ def _failed_step(case: ExecutionCase, step: str) -> str:
     if not names:
         raise WorkflowRefused("nothing_failed", "No step failed.", hint="Name a step.")
     return names[0]
-
-
-SPACING = 1000
-"""Positions between two steps of a definition: room for what plans add."""
-_NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_LARGEST = 200_000
 
 
 @dataclass(frozen=True, slots=True)
