@@ -19,7 +19,7 @@ from tests.fakes import engine_kit
 from tests.fakes.engine_kit import Kit
 
 DONE = {"summary": "done"}
-NO_OTHERS = ModelSource({}, ProviderCatalog({}))
+NO_OTHER_MODELS = ModelSource({}, ProviderCatalog({}))
 """No model is named for a purpose."""
 
 

@@ -30,7 +30,7 @@ from sam_tui.core.workflow.drivers.run import RunContext
 from sam_tui.core.workflow.drivers.runner import Runner
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from tests.fakes.engine_kit import Say, open_engine, open_kit
-from tests.workflow.bench import NO_OTHERS, Bench
+from tests.workflow.bench import NO_OTHER_MODELS, Bench
 
 FLOW = """
     steps:
@@ -132,7 +132,9 @@ async def drive(folder: Path) -> None:
         ),
     )
     engine, store = open_engine(kit), kit.storage.conversations
-    crew = RunContext(engine, store, kit.inquiries, Worker(effects), NO_OTHERS, kit.conversation)
+    crew = RunContext(
+        engine, store, kit.inquiries, Worker(effects), NO_OTHER_MODELS, kit.conversation
+    )
     while bench.workflows.records.execution("run").state != "completed":
         try:
             await Runner(bench.workflows, crew, kit.bus).run("run")

@@ -15,7 +15,7 @@ from sam_tui.core.workflow.drivers.run import RunContext, StepHandOut
 from sam_tui.core.workflow.drivers.runner import Runner
 from sam_tui.core.workflow.views import ExecutionView
 from tests.fakes.engine_kit import Hand, Kit, open_engine
-from tests.workflow.bench import NO_OTHERS, Bench, open_kit
+from tests.workflow.bench import NO_OTHER_MODELS, Bench, open_kit
 
 Play = dict[str, Any]
 
@@ -59,7 +59,7 @@ class Stage:
             self.kit.storage.conversations,
             inquiries,
             self.model,
-            NO_OTHERS,
+            NO_OTHER_MODELS,
             ConversationId(""),
             self.said.append,
             save=lambda path, _: self.saved.append(path),

@@ -28,7 +28,7 @@ from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView
 from tests.fakes.engine_kit import open_engine, open_kit
 from tests.fakes.programs import found
-from tests.workflow.bench import NO_OTHERS, Bench
+from tests.workflow.bench import NO_OTHER_MODELS, Bench
 
 Play = dict[str, Any]
 ROLES = {
@@ -201,7 +201,7 @@ async def run_bundled(
     workflows: Workflows = bench.workflows
     crew = RunContext(
         open_engine(kit), kit.storage.conversations, inquiries, ScriptedModel(plays),
-        NO_OTHERS, ConversationId(""),
+        NO_OTHER_MODELS, ConversationId(""),
     )  # fmt: skip
     execution = workflows.start(name, params).execution_id
     repository(folder / "ws")

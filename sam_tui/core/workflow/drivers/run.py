@@ -131,7 +131,7 @@ class RunContext:
     conversations: ConversationStore
     inquiries: Inquiries
     model: Model | None
-    others: ModelSource
+    model_source: ModelSource
     """How other models than ``model`` are had."""
     parent: ConversationId
     report: Callable[[str], None] = lambda _: None

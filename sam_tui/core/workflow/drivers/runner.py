@@ -52,7 +52,7 @@ class Runner:
             try:
                 context = replace(self._context, parent=self._parent(execution_id))
                 service = self._workflows.records.service(execution_id)
-                models = RunModels(context.model, context.others, service)
+                models = RunModels(context.model, context.model_source, service)
                 run = StepRun(self._workflows, context, self._recorder, models)
                 try:
                     return await _ExecutionRun(run, execution_id).to_its_end()
