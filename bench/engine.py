@@ -156,7 +156,8 @@ async def measured(folder: Path, conversations: int, messages: int) -> list[Figu
     (folder / "ws").mkdir()
     install()  # a thousand conversations are stored one by one; what is measured is CPU
     runtime = build(Options(str(folder / "ws"), str(folder / "data")), {"HOME": str(folder)})
-    with contextlib.closing(runtime.parts):
+    with contextlib.ExitStack() as ending:
+        ending.callback(runtime.release)
         return [
             *requests(runtime),
             *histories(runtime, str(folder / "data" / "sam.db"), messages),

@@ -30,9 +30,9 @@ def main() -> None:
     """Build a runtime over an empty folder and write down what its tools say of themselves."""
     with tempfile.TemporaryDirectory() as folder:
         runtime = build(Options(folder, f"{folder}/data"), {"HOME": folder})
-        tools = [offer.tool() for offer in offers(runtime.parts, {})]
+        tools = [offer.tool() for offer in offers(runtime, {})]
         FILE.write_text(text_of(tools), encoding="utf-8")
-        runtime.parts.close()
+        runtime.release()
 
 
 if __name__ == "__main__":

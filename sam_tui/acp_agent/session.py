@@ -178,10 +178,10 @@ class EditorSession:
         return [pair for pair in modes if pair[0] != "bypass" or self._bypass]
 
     async def _introduced(self) -> None:
-        parts = self.runtime.parts
-        skills = parts.skills.listing().skills if parts.has_skills else ()
+        runtime = self.runtime
+        skills = runtime.skills.listing().skills if runtime.has_skills else ()
         offers = {skill.name: (skill.description, "words") for skill in skills}
-        for command in parts.definitions("commands").definitions:  # before a skill of that name
+        for command in runtime.definitions("commands").definitions:  # before a skill of that name
             offers[command.name] = command.description, command.values.get("argument-hint", "words")
         commands = [
             schema.AvailableCommand(

@@ -1,8 +1,8 @@
 """The agent of a runtime: its guard, tools, hooks, reminders, subagents, servers and turns."""
 
 import socket
-from collections.abc import Coroutine, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, final
 
 from sam_reminders import ReminderSources, build_reminders
 from sam_tools import offers, profile_offers
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.hooks import Hooking
 
 
+@final
 class Agent(Providers):
     """The parts of one runtime that serve its tools and answer prompts."""
 
@@ -99,8 +100,13 @@ class Agent(Providers):
             registered = {c.role for c in self.workflows.workflows().capabilities()}
             require_roles(roles, registered)
 
-    @once
+    @property
     def plugins(self):
+        """What became of each entry point of other packages."""
+        return self._plugins.reports
+
+    @once
+    def _plugins(self):
         """Tools and reminders of other packages."""
         return discover(self, names_taken=[FIND, CALL, *(offer.name for offer in self._built_in)])
 
@@ -112,7 +118,7 @@ class Agent(Providers):
     @once
     def executor(self) -> Executor:
         """Runs every call."""
-        tools = built_ins_first(self._built_in, self.plugins.tools)
+        tools = built_ins_first(self._built_in, self._plugins.tools)
         registry = Registry(tools, disabled=self.options.disabled_tools)
         registry.require(self.options.named_tools)
         surroundings = CallSurroundings(
@@ -127,10 +133,6 @@ class Agent(Providers):
         )
         return Executor(registry, surroundings)
 
-    def callable_tools(self) -> Mapping[str, str]:
-        """Every tool and operation of the registry with its description."""
-        return self.executor.registry.descriptions
-
     @once
     def engine(self) -> TurnEngine:
         """Runs every turn."""
@@ -143,9 +145,9 @@ class Agent(Providers):
         )
         requests = RequestBuilder(
             prompt.full(self.prompts, self.workspace),
-            self.executor.registry.schemas_json,
+            self.registry.schemas_json,
             Injectors(
-                [*build_reminders(self._sources()), *self.plugins.reminders],
+                [*build_reminders(self._sources()), *self._plugins.reminders],
                 self.storage.reminders,
                 self.shield.redact,
             ),

@@ -1,13 +1,15 @@
 """The models and the web of a runtime, as options and environment configure them."""
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sam_tui.assembly.options import DEFAULT_TIMEOUT
 from sam_tui.assembly.sandbox import Processes
 from sam_tui.assembly.stores import once
-from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.errors import ConfigurationError, UsageError
+from sam_tui.core.events import Noticed
 from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.services import Online
 
@@ -60,6 +62,50 @@ class Providers(Processes):
         """Where requests to that model would go, or to the one asked for where no name is given."""
         name = name or self.default_model
         return self.catalog.host(ModelOffer(name, name, "")) if name else ""
+
+    def chosen_model(self) -> "Model | None":
+        """The model or the agent that was asked for, with models that answer while the first cannot.
+
+        Raises ``SamError``.
+        """
+        options = self.options
+        if options.agent is not None:
+            return self._agent(options.agent)
+        if not options.model:
+            return None
+        names = options.fallback_models or self.environ.get("SAM_TUI_FALLBACK_MODEL", "").split(",")
+        others = [name for name in map(str.strip, names) if name and name != options.model]
+        model = self.open_model(options.model)
+        if not others:
+            return model
+        from sam_tui.core.agent.retry import FallbackModel
+
+        def notice(text: str) -> None:
+            self.publish(Noticed(None, "warning", self.shield.redact(text)))
+
+        return FallbackModel([model, *map(self.open_model, others)], self.clock.monotonic, notice)
+
+    def _agent(self, line: str) -> "Model":
+        """The model that the command line of another agent starts. Raises ``UsageError``."""
+        from sam_tui.adapters.acp_client import AgentHost, AgentModel
+
+        try:
+            words = tuple(shlex.split(line))
+        except ValueError as error:
+            raise UsageError(f"--agent is not a command line: {error}.") from error
+        if not words:
+            raise UsageError("--agent names no program.")
+        host = AgentHost(
+            words,
+            self.executor,
+            self.guard,
+            self.files,
+            lambda: self.piped,
+            lambda: self.named_reads.of(words, self.workspace.root),
+            self.publish,
+            self.budgets.conversation,
+        )
+        return AgentModel(host)
 
     @once
     def online(self) -> Online:

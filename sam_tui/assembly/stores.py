@@ -1,8 +1,7 @@
 """What a runtime keeps and reads: its database, files, code, prompts, skills, documents, workflows."""
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,13 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.ports.prompts import DefinitionKind, DefinitionListing
 from sam_tui.core.redaction.settings_files import SettingsFiles
 from sam_tui.core.redaction.shield import Shield, secrets_of_environment
+from sam_tui.core.runtime import Runtime
 from sam_tui.core.services import Remembered
 from sam_tui.core.workflow.lazy import LazyWorkflows
 from sam_tui.folders import PROJECT_DEFINITIONS
 
 if TYPE_CHECKING:
     from sam_tui.core.accesses import Location
-    from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.ports.policy import BundleFolder
 
 
@@ -40,16 +39,21 @@ class once(property):  # noqa: N801 # a decorator, as property is
         return parts[name]
 
 
-class Stores(ABC):
+class Stores(Runtime):
     """The part of a runtime that needs no process. What is secret is known before all else.
 
     Each part is made when it is first asked for, and released with the rest.
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        options = configuration.options
+        limits = configuration.layers.turn_limits(
+            options.max_turns, options.max_tokens, options.max_cost
+        )
+        super().__init__(limits, options.topic)
         self.at_close = ExitStack()
         self.configuration = configuration
-        self.options = configuration.options
+        self.options = options
         self.environ = configuration.environ
         self.workspace = configuration.workspace
         self.folders = configuration.folders
@@ -67,18 +71,9 @@ class Stores(ABC):
         """Whether a part was asked for; to look at it makes none."""
         return part in vars(self)
 
-    def close(self) -> None:
+    def release(self) -> None:
         """Release what was made, the newest first."""
         self.at_close.close()
-
-    @property
-    @abstractmethod
-    def guard(self) -> "Guard":
-        """Decides what may be read and run."""
-
-    @abstractmethod
-    def callable_tools(self) -> Mapping[str, str]:
-        """What a call may name, each with a description."""
 
     @once
     def storage(self):
@@ -300,7 +295,10 @@ class Stores(ABC):
     def workflows(self) -> LazyWorkflows:
         """Runs of workflows: their store is not looked at before the first is used."""
         workflows = LazyWorkflows(
-            self.configuration.workflows, self.clock, self.bus, self.callable_tools
+            self.configuration.workflows,
+            self.clock,
+            self.bus,
+            lambda: self.registry.descriptions,
         )
         return self.at_close.enter_context(closing(workflows))
 

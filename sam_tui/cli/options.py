@@ -355,7 +355,7 @@ def closing_runtime(values: Values, **changed: Any) -> "Generator[Runtime, None,
     try:
         yield runtime
     finally:
-        runtime.parts.close()
+        runtime.release()
 
 
 def workspace_of(values: Values) -> str:

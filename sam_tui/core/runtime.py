@@ -1,7 +1,6 @@
 """What a front end is given: everything that runs, behind a few names."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from sam_tui.core.agent.budget import Limits
@@ -14,27 +13,17 @@ from sam_tui.core.ports.memory import Scope
 from sam_tui.core.services import Services
 
 if TYPE_CHECKING:
-    from sam_tui.core.agent.subagents import Subagents
     from sam_tui.core.authorization.guard import Guard
-    from sam_tui.core.authorization.paths.containment import Workspace
     from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.authorization.trust import FolderTrust
-    from sam_tui.core.board import TodoBoard
     from sam_tui.core.bus import Bus
-    from sam_tui.core.inquiries import Inquiries
     from sam_tui.core.ports.calls import CallLog
     from sam_tui.core.ports.checkpoints import CheckpointStore
-    from sam_tui.core.ports.code import EditJournal
     from sam_tui.core.ports.documents import Pictures
     from sam_tui.core.ports.fleets import FleetControl
-    from sam_tui.core.ports.memory import MemoryStore
     from sam_tui.core.ports.model import Model, ModelCatalog
     from sam_tui.core.ports.policy import DecisionHistory
-    from sam_tui.core.ports.processes.background import BackgroundCommands
     from sam_tui.core.ports.processes.recordings import Recordings
-    from sam_tui.core.ports.processes.tasks import Tasks
-    from sam_tui.core.ports.processes.terminals import Commands, Terminals
-    from sam_tui.core.ports.prompts import PromptLibrary
     from sam_tui.core.ports.servers import McpServers
     from sam_tui.core.ports.storage import (
         ConversationCatalog,
@@ -51,15 +40,25 @@ if TYPE_CHECKING:
     from sam_tui.core.workflow.drivers.models import ModelSource
     from sam_tui.core.workflow.drivers.run import StepHandOut
     from sam_tui.core.workflow.drivers.runner import Runner
-    from sam_tui.core.workflow.lazy import LazyWorkflows
     from sam_tui.core.workflow.views import ModelStep
 
 
 class RuntimeParts(Services, Protocol):
     """What a runtime is made of, each made when it is first asked for."""
 
+    bus: "Bus"
+    trust: "FolderTrust"
+
     @property
-    def bus(self) -> "Bus": ...
+    def guard(self) -> "Guard": ...
+    @property
+    def executor(self) -> "Executor": ...
+    @property
+    def engine(self) -> TurnEngine: ...
+    @property
+    def servers(self) -> "McpServers": ...
+    @property
+    def plugins(self) -> "tuple[PluginReport, ...]": ...
     @property
     def catalog(self) -> "ModelCatalog": ...
     def save_task_file(self, path: str, text: str) -> None:
@@ -102,8 +101,8 @@ class RuntimeParts(Services, Protocol):
         """End every task, command and terminal that was begun."""
         ...
 
-    def close(self) -> None:
-        """Close every part that was made."""
+    def release(self) -> None:
+        """Release every part that was made, the newest first."""
         ...
 
 
@@ -115,111 +114,23 @@ UNUSED_SECONDS = 86_400.0
 """Age from which an unused conversation is nobody's any more, not even another process's."""
 
 
-@dataclass
-class Runtime:
-    """One running workbench. Built by ``assembly`` alone; nothing in it is global."""
+class Runtime(RuntimeParts):
+    """One running workbench. ``assembly`` makes its parts; nothing in it is global.
 
-    parts: RuntimeParts
-    model: "Model | None"
-    registry: "Registry"
-    guard: "Guard"
-    trust: "FolderTrust"
-    executor: "Executor"
-    engine: TurnEngine
-    servers: "McpServers"
-    limits: Limits = field(default_factory=Limits)
-    """Of each turn."""
-    topic: str = ""
-    """Whose memory new conversations share; empty for their own."""
-    plugins: "tuple[PluginReport, ...]" = ()
-    _closed: bool = False
-    _made: set[ConversationId] = field(default_factory=set[ConversationId])
-    """Conversations that began here; empty ones are deleted at the end."""
+    ``limits`` are of each turn. ``topic`` says whose memory new conversations share, empty for their own.
+    """
+
+    def __init__(self, limits: Limits, topic: str) -> None:
+        self.limits = limits
+        self.topic = topic
+        self.model: Model | None = None
+        self._closed = False
+        self._made: set[ConversationId] = set()  # began here; empty ones are deleted at the end
 
     @property
-    def subagents(self) -> "Subagents":
-        """Assignments that run beside a conversation."""
-        return self.parts.subagents
-
-    @property
-    def bus(self) -> "Bus":
-        """Where events come from."""
-        return self.parts.bus
-
-    @property
-    def inquiries(self) -> "Inquiries":
-        """The questions that wait for a person."""
-        return self.parts.inquiries
-
-    @property
-    def workspace(self) -> "Workspace":
-        """The folders to work in."""
-        return self.parts.workspace
-
-    @property
-    def catalog(self) -> "ModelCatalog":
-        """The models to choose from."""
-        return self.parts.catalog
-
-    @property
-    def decisions(self) -> "DecisionHistory":
-        """What the guard decided, in every conversation."""
-        return self.parts.decisions
-
-    @property
-    def terminals(self) -> "Terminals":
-        """Terminal sessions."""
-        return self.parts.terminals
-
-    @property
-    def commands(self) -> "Commands":
-        """Shell commands."""
-        return self.parts.commands
-
-    @property
-    def background(self) -> "BackgroundCommands":
-        """Commands that go on while the agent does something else."""
-        return self.parts.background
-
-    @property
-    def recordings(self) -> "Recordings":
-        """Recordings of terminals."""
-        return self.parts.recordings
-
-    @property
-    def tasks(self) -> "Tasks":
-        """The runs of build tasks."""
-        return self.parts.tasks
-
-    @property
-    def calls(self) -> "CallLog":
-        """The log of requests to models and their answers."""
-        return self.parts.calls
-
-    @property
-    def conversations(self) -> "ConversationStore":
-        """The stored conversations."""
-        return self.parts.conversations
-
-    @property
-    def sessions(self) -> "ConversationCatalog":
-        """The stored conversations as people handle them."""
-        return self.parts.sessions
-
-    @property
-    def conversation_files(self) -> "ConversationFiles":
-        """Conversations as files, out and in."""
-        return self.parts.conversation_files
-
-    @property
-    def journal(self) -> "EditJournal":
-        """Edits that can be undone."""
-        return self.parts.journal
-
-    @property
-    def checkpoints(self) -> "CheckpointStore":
-        """The files as they were before each change."""
-        return self.parts.checkpoints
+    def registry(self) -> "Registry":
+        """The tools that a call may name."""
+        return self.executor.registry
 
     @property
     def rewinder(self) -> "Rewinder":
@@ -227,26 +138,6 @@ class Runtime:
         from sam_tui.core.tooling.checkpoints import Rewinder
 
         return Rewinder(self.conversations, self.checkpoints)
-
-    @property
-    def memories(self) -> "MemoryStore":
-        """The stored memories."""
-        return self.parts.remembered.memories
-
-    @property
-    def prompts(self) -> "PromptLibrary":
-        """System and mini prompts."""
-        return self.parts.prompts
-
-    @property
-    def workflows(self) -> "LazyWorkflows":
-        """Runs of workflows."""
-        return self.parts.workflows
-
-    @property
-    def todos(self) -> "TodoBoard":
-        """The todo lists."""
-        return self.parts.todos
 
     @property
     def mode(self) -> "PermissionMode":
@@ -289,7 +180,7 @@ class Runtime:
             self.workflows.on_conversation(identifier)
             self._made.add(identifier)
             if self.topic:
-                self.memories.set_topic(identifier, self.topic)
+                self.remembered.memories.set_topic(identifier, self.topic)
         history = History(self.conversations, identifier)
         if record is not None:
             history.restore(self.executor.plan, broken=broken)
@@ -304,7 +195,7 @@ class Runtime:
             raise UsageError(f"There is no conversation {conversation}.")
         entries = [DatedMessage(*moment) for moment in self.conversations.timeline(conversation)]
         displays = self.conversations.call_displays(conversation)
-        notices = self.parts.notices.load(conversation)
+        notices = self.notices.load(conversation)
         return ConversationDocument(record.title, record.workspace, entries, displays, notices)
 
     def add_document(self, document: "ConversationDocument") -> ConversationId:
@@ -350,12 +241,12 @@ class Runtime:
             self.conversations,
             self.inquiries,
             self.model,
-            self.parts.model_source,
+            self.model_source,
             ConversationId(""),
             report,
-            self.parts.save_task_file,
+            self.save_task_file,
             self._recall,
-            self.parts.hand_out,
+            self.hand_out,
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
 
@@ -363,7 +254,7 @@ class Runtime:
         """Raise ``ConfigurationError`` where steps would ask a model and none is chosen for them."""
         from sam_tui.core.workflow.drivers.models import RunModels
 
-        RunModels(self.model, self.parts.model_source, service).require(steps)
+        RunModels(self.model, self.model_source, service).require(steps)
 
     async def gather_tools(self, conversation: ConversationId | None = None) -> None:
         """Have the tools of MCP servers join the others, as they do before a message."""
@@ -372,7 +263,7 @@ class Runtime:
 
     async def _recall(self, conversation: ConversationId, task: str) -> str:
         """What memory has on a task: knowledge of this workspace, or of the topic in use."""
-        remembered = self.parts.remembered
+        remembered = self.remembered
         scope = Scope(f"workspace:{self.workspace.root}")
         if self.topic:
             remembered.memories.set_topic(conversation, self.topic)
@@ -390,11 +281,11 @@ class Runtime:
             return
         self._closed = True
         try:
-            await self.parts.end_processes()
+            await self.end_processes()
             if self.model is not None:
                 await self.model.close()
             if self._made:
                 before = self.engine.clock.now() - UNUSED_SECONDS
                 self.conversations.remove_unused(before=before, also=self._made)
         finally:
-            self.parts.close()
+            self.release()

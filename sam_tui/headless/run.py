@@ -304,7 +304,7 @@ class _Run:
         """Nothing that the agent started outlives its result; the ledger keeps what was open."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TERMINALS_SECONDS):
-                await self._runtime.parts.end_processes()
+                await self._runtime.end_processes()
 
     def _judge(self, fault: BaseException | None) -> RunOutcome:
         finished, interrupts = self._ledger.finished, self._interrupts

@@ -262,7 +262,7 @@ class Workbench:
         """How images are drawn; nothing before the first one needs it."""
         from sam_tui.ui.controllers.screen.pictures import TerminalPictures
 
-        decoded = self._context.runtime.parts.pictures
+        decoded = self._context.runtime.pictures
         return TerminalPictures(self._front.app, self._front.settings, decoded)
 
     def _end_turn(self, worker: Worker[object]) -> None:

@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
     options = Options(folder, folder + "/data", model="openai/any", api_base="http://127.0.0.1:9/v1")
     runtime = build(options, {"HOME": folder})
     runtime.open_session()
-    runtime.parts.close()
+    runtime.release()
 """
 
 

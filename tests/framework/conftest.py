@@ -72,7 +72,7 @@ def looked_at(folder: Path, *, profile: str = "", **environ: str) -> Iterator[Ru
     options = assembly.Options(str(folder / "ws"), str(folder / "data"), profile=profile)
     runtime = assembly.build(options, {"HOME": str(folder), **environ})
     yield runtime
-    runtime.parts.close()
+    runtime.release()
 
 
 @pytest.fixture(scope="module")

@@ -129,7 +129,7 @@ async def _tool_result(tour: Tour) -> None:
 
 async def _recall(tour: Tour) -> None:
     bench = tour.bench
-    bench.runtime.memories.set_topic(bench.conversation, "robots")
+    bench.runtime.remembered.memories.set_topic(bench.conversation, "robots")
     for number in range(8):
         await bench.session.run(f"Message {number}: {ROBOT}. " + "It goes on for long. " * 500)
     await tour.take(

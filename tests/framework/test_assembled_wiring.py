@@ -72,7 +72,7 @@ def test_parts_are_released_at_the_end_the_newest_first(tmp_path: Path) -> None:
     for name in ("first", "second"):
         parts.at_close.callback(released.append, name)
     assert released == []
-    parts.close()
+    parts.release()
     assert released == ["second", "first"]
 
 
@@ -152,7 +152,7 @@ async def test_a_secret_leaves_in_no_text_that_files_settings_or_models_have(
         planned, _ = await bench.session.planner.plan(bench.session.model, leaving)
         assert (await bench.session.run("more")).reason == "failed"
     (child,) = [e.child for e in bench.events.drain() if isinstance(e, SubagentStarted)]
-    assert bench.runtime.memories.scope_of(child) == "topic:doors"
+    assert bench.runtime.remembered.memories.scope_of(child) == "topic:doors"
     assert planned.written.notes is not None and "## Task" not in planned.written.fault
     calls = bench.runtime.calls.calls(bench.conversation)
     assert [bool(call.fault) for call in calls] == [False, False, False, True]
@@ -314,7 +314,7 @@ async def test_a_prompt_counts_as_it_was_trusted_and_no_longer_once_it_is_anothe
     bench = opened()
 
     def spoken() -> list[str]:
-        return [p.content for p in bench.runtime.parts.prompts.enabled_mini(bench.conversation)]
+        return [p.content for p in bench.runtime.prompts.enabled_mini(bench.conversation)]
 
     assert spoken() == []
     bench.runtime.trust.trust()

@@ -117,7 +117,7 @@ def test_tools_and_operations_are_those_of_the_seed_in_its_order(full: Runtime) 
 
 @pytest.mark.requirement("framework:catalogue")
 def test_what_is_advertised_before_a_tool_is_made_is_what_the_tool_says(still: Runtime) -> None:
-    tools = [offer.tool() for offer in offers(still.parts, {})]
+    tools = [offer.tool() for offer in offers(still, {})]
     assert FILE.read_text(encoding="utf-8") == text_of(tools), "make catalogue"
 
 
@@ -178,7 +178,7 @@ def test_schemas_and_system_prompt_are_the_same_bytes_in_every_process(tmp_path:
         "request = runtime.engine.requests.build([UserMessage('hi')])\n"
         "print(request.system)\n"
         "print(request.tools_json)\n"
-        "runtime.parts.close()\n"
+        "runtime.release()\n"
     )
     (tmp_path / "ws").mkdir()
     environ = os.environ | {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}

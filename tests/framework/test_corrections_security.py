@@ -288,10 +288,10 @@ async def test_s14_a_conversation_or_topic_is_never_a_folder(bench: Bench, tmp_p
     for name in ("../x", "a/b", "..", "x\0y"):
         with pytest.raises(UsageError):
             bench.runtime.open_session(ConversationId(name))
-    bench.runtime.memories.set_topic(bench.conversation, "../../etc")
+    bench.runtime.remembered.memories.set_topic(bench.conversation, "../../etc")
     await bench.good("memory_operations.store", key="../../escaped", content="v")
     assert await bench.good("memory_operations.retrieve", key="../../escaped") == "v"
-    bench.runtime.memories.set_topic(bench.conversation, "")
+    bench.runtime.remembered.memories.set_topic(bench.conversation, "")
     assert outside_of_data(tmp_path) == before
 
 

@@ -63,7 +63,7 @@ async def test_roles_come_from_files_and_what_is_not_there_is_said_at_planning(
         "---\nname: Scribe\ndescription: Writes.\ntools: [FileSystemTool, Ink]\n---\nW.\n"
     )
     FileTrust(settings_folder()).trust(str(folder))
-    capabilities = {c.role: c for c in opened().runtime.parts.workflows.workflows().capabilities()}
+    capabilities = {c.role: c for c in opened().runtime.workflows.workflows().capabilities()}
     assert {"WebSearchTool", "ReadWebpageTool"} < set(capabilities["ResearchAgent"].tools)
     assert capabilities["ResearchAgent"].missing == ("Context7DocumentationTool",)
     assert "CalculatorTool" in capabilities["UtilityAgent"].tools

@@ -229,7 +229,7 @@ from sam_tui.assembly import Options, build
 with tempfile.TemporaryDirectory() as folder:
     runtime = build(Options(folder, folder + "/data"), {"HOME": folder, "SAM_TUI_CONFIG_DIR": folder})
     assert runtime.executor.hooks() is None
-    runtime.parts.close()
+    runtime.release()
 print(*(name for name in sys.modules if "hook" in name))
 """
 

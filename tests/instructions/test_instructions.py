@@ -208,7 +208,7 @@ from sam_tui.assembly import Options, build
 with tempfile.TemporaryDirectory() as folder:
     runtime = build(Options(folder, folder + "/data"), {"HOME": folder, "SAM_TUI_CONFIG_DIR": folder})
     runtime.engine.requests.reminders(runtime.open_session()._history, new_message=True)
-    runtime.parts.close()
+    runtime.release()
 print(json.dumps([name for name in sys.modules if "adapters.instructions" in name]))
 """
 

@@ -66,24 +66,22 @@ class Bundles:
         assert self(*words, "--trust", digest)[0] == 0
         return digest
 
-    def parts(self) -> Any:
+    def runtime(self) -> Any:
         options = Options(str(self.workspace), str(self.folder / "data"))
-        return build(
-            options, {"SAM_TUI_CONFIG_DIR": str(self.config), "HOME": str(self.folder)}
-        ).parts
+        return build(options, {"SAM_TUI_CONFIG_DIR": str(self.config), "HOME": str(self.folder)})
 
     def names(self) -> dict[str, list[str]]:
         """What counts in a fresh runtime."""
-        parts = self.parts()
-        hooking = parts.hooks()
+        runtime = self.runtime()
+        hooking = runtime.hooks()
         counting = {
-            "skills": [s.name for s in parts.skills.listing().skills],
-            "commands": [d.name for d in parts.definitions("commands").definitions],
-            "agents": [d.name for d in parts.definitions("agents").definitions],
+            "skills": [s.name for s in runtime.skills.listing().skills],
+            "commands": [d.name for d in runtime.definitions("commands").definitions],
+            "agents": [d.name for d in runtime.definitions("agents").definitions],
             "hooks": [h.command for h in hooking.hooks.listing().hooks] if hooking else [],
-            "servers": [r.name for r in parts.servers.reports() if r.standing != "untrusted"],
+            "servers": [r.name for r in runtime.servers.reports() if r.standing != "untrusted"],
         }
-        parts.close()
+        runtime.release()
         return {kind: listed for kind, listed in counting.items() if listed}
 
 

@@ -211,7 +211,7 @@ async def test_documentation_of_a_library_comes_from_context7_in_two_calls(house
             assert "knows no library 'cobol'" in await sam.text(tool, libraryName="cobol")
             assert "Context7, resolve-library-id" in await sam.text(tool, libraryName="broken")
             assert "ERROR" in await sam.text(tool, libraryName="")
-            capabilities = sam.runtime.parts.workflows.workflows().capabilities()
+            capabilities = sam.runtime.workflows.workflows().capabilities()
             (research,) = [c for c in capabilities if c.role == "ResearchAgent"]
             assert tool in research.tools
 
@@ -239,13 +239,13 @@ async def test_without_context7_its_tool_is_not_there_and_planning_says_so(
     async with house.open() as sam:
         assert await sam.arrive() == []
         assert not sam.runtime.registry.knows(tool)
-        capabilities = sam.runtime.parts.workflows.workflows().capabilities()
+        capabilities = sam.runtime.workflows.workflows().capabilities()
         (research,) = [c for c in capabilities if c.role == "ResearchAgent"]
         assert research.missing == (tool,)
     async with house.open(environ={"CONTEXT7_SERVER_URL": "http://127.0.0.1:1/mcp"}) as sam:
         await sam.arrive()  # nobody listens there
         assert not sam.runtime.registry.knows(tool)
-        capabilities = sam.runtime.parts.workflows.workflows().capabilities()
+        capabilities = sam.runtime.workflows.workflows().capabilities()
         assert [c.missing for c in capabilities if c.role == "ResearchAgent"] == [(tool,)]
     house.policy('[[rule]]\neffect = "deny"\nhost = "127.0.0.1"\n')
     async with house.open(environ={"CONTEXT7_SERVER_URL": site.url}) as sam:

@@ -54,7 +54,7 @@ async def test_what_is_no_file_of_its_own_is_told_with_the_reason(place: Place) 
     os.mkfifo(folder / "pipe.md")
     (folder / "notes.txt").touch()
     (folder / ".hidden.md").symlink_to("fix.md")
-    listing = place.build().parts.definitions("commands")
+    listing = place.build().definitions("commands")
     assert [one.name for one in listing.definitions] == ["fix", "below:fix"]
     assert {os.path.basename(p.file): p.reason for p in listing.problems} == {
         "again.md": "is a link, and no link is followed",

@@ -137,7 +137,7 @@ async def test_broken_skills_and_second_ones_of_a_name_are_problems(place: Place
     (broken / "SKILL.md").write_text("nothing", encoding="utf-8")
     place.trust()
     runtime = place.build()
-    listing = runtime.parts.skills.listing()
+    listing = runtime.skills.listing()
     assert [(s.name, s.text) for s in listing.skills] == [("twice", "Mine.")]
     assert [p.reason for p in listing.problems] == [
         "does not begin with ---",
@@ -215,7 +215,7 @@ from sam_tui.assembly import Options, build
 with tempfile.TemporaryDirectory() as folder:
     runtime = build(Options(folder, folder + "/data"), {"HOME": folder, "SAM_TUI_CONFIG_DIR": folder})
     assert "read_skill" not in runtime.registry.names
-    runtime.parts.close()
+    runtime.release()
 print(*(name for name in sys.modules if "skills" in name))
 """
 

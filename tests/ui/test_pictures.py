@@ -82,7 +82,7 @@ async def test_without_colours_the_label_stands_alone_and_nothing_is_decoded(
 
 @pytest.mark.requirement("images:hostile")
 async def test_what_a_hostile_image_asks_for_is_not_done(stage: Stage) -> None:
-    decoded = stage.runtime.parts.pictures
+    decoded = stage.runtime.pictures
     text = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(50_000_000)))
     hostile = {
         "bomb": png(100_000, 100_000, bytes(1_000_000)),

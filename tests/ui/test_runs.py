@@ -318,7 +318,7 @@ async def test_a_plan_of_the_workbench_is_handed_out_to_workers_where_it_is_told
         await me.pilot.press("r")
         await me.until(lambda: me.app.screen is me.app.chat and me.app.chat.query(InquiryPanel))
         await me.pilot.press(*"approve", "enter")
-        queues = runtime.parts.hand_out
+        queues = runtime.hand_out
         assert isinstance(queues, StepQueues)
         listed = queues.database.client.list_workflows
         await me.until(lambda: listed(workflow_id_prefix="plan-", load_output=False))

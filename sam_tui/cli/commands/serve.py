@@ -127,7 +127,7 @@ async def _serve(values: Values) -> None:
             click.echo(f"The token for Authorization: Bearer is in {token.path}", err=True)
 
         await runtime.gather_tools()
-        runtime.parts.require_hand_out()
+        runtime.require_hand_out()
         face = PlanFace(values["port"], token.text, __version__, announce)
         await serve_plans(runtime, face)
     finally:

@@ -62,8 +62,8 @@ def _changed_in_turns(recorded: Scenario) -> set[str]:
 
 def supplied_by(runtime: Runtime, believed: Collection[str]) -> frozenset[str]:
     """The entries that the files of a scratch copy account for."""
-    skills = runtime.parts.skills.listing().skills if runtime.parts.has_skills else ()
-    agents = runtime.parts.definitions("agents").definitions
+    skills = runtime.skills.listing().skills if runtime.has_skills else ()
+    agents = runtime.definitions("agents").definitions
     below = [f"reminder skills: {skill.name}" for skill in skills if skill.source == "project"]
     below += [f"reminder agents: {agent.name}" for agent in agents if agent.source == "project"]
     return frozenset([*(f"reminder instructions: {name}" for name in believed), *below])

@@ -226,7 +226,7 @@ async def play(
             continue
         if finished.reason != "finished":
             faults.append(f"turn {number + 1} {finished.reason}: {finished.error}")
-    await runtime.parts.end_processes()
+    await runtime.end_processes()
     messages = runtime.conversations.everything(session.conversation)
     files, changed = files_of(before, files_below(root), placeholders.portable)
     turns = turns_of(messages, placeholders.portable, numbered(messages))

@@ -121,29 +121,29 @@ class Completion:
         runtime = self._context.runtime
         try:
             root = runtime.workspace.locate(".")
-            return await runtime.parts.search.files(root, pattern, limit=_MOST, offset=0)
+            return await runtime.search.files(root, pattern, limit=_MOST, offset=0)
         except SamError as error:
             self._context.screen.status.flash(str(error))
             return None
 
     def skills(self) -> Sequence[WorkbenchAction]:
         """The commands of files and the skills, to be called like commands."""
-        parts = self._context.runtime.parts
+        runtime = self._context.runtime
         commands = [
             WorkbenchAction(
                 command.name, "Command", one_line(command.description, 200), (), command.name,
                 one_line(command.values.get("argument-hint", "ARGUMENTS"), 40),
             )
-            for command in parts.definitions("commands").definitions
+            for command in runtime.definitions("commands").definitions
         ]  # fmt: skip
         commands += self._servers.prompts()
-        if not parts.has_skills:
+        if not runtime.has_skills:
             return commands
         return commands + [
             WorkbenchAction(
                 skill.name, "Skill", one_line(skill.description, 200), (), skill.name, "WORDS"
             )
-            for skill in parts.skills.listing().skills
+            for skill in runtime.skills.listing().skills
         ]
 
     def earlier(self) -> Sequence[str]:

@@ -56,7 +56,7 @@ class ConversationActions:
 
     def remember(self, text: str) -> None:
         """Keep a line of the person's for all work to come, in their own instructions."""
-        path = self._runtime.parts.remember(text)
+        path = self._runtime.remember(text)
         self._context.notice(f"Added to your instructions in {path}: {one_line(text, 80)}")
 
     def search_prompts(self) -> None:
@@ -179,7 +179,7 @@ class ConversationActions:
         conversation = self._conversation("/topic")
         if conversation is None:
             return
-        self._runtime.memories.set_topic(conversation, name.strip())
+        self._runtime.remembered.memories.set_topic(conversation, name.strip())
         shared = f"This conversation shares the memory of “{one_line(name, 40)}”."
         self._context.notice(shared if name.strip() else "This conversation has its own memory.")
 

@@ -84,7 +84,7 @@ class Conversations:
             if tab.session is not None:
                 # What a full disk refuses was said all the same.
                 with contextlib.suppress(SamError):
-                    self._runtime.parts.notices.add(tab.session.conversation, level, text)
+                    self._runtime.notices.add(tab.session.conversation, level, text)
 
         tab.transcript.notice_stores.append(store)
 
@@ -130,7 +130,7 @@ class Conversations:
             todos = self._runtime.todos.items(conversation)
             messages = self._runtime.conversations.everything(conversation)
             display = self._runtime.conversations.call_displays(conversation)
-            notices = self._runtime.parts.notices.load(conversation)
+            notices = self._runtime.notices.load(conversation)
             queued = self._runtime.conversations.queued(conversation)
         except ConversationInUse as error:
             self._offer(conversation, error)
@@ -211,7 +211,7 @@ class Conversations:
         try:
             async for messages in followed(store, conversation):
                 read += messages
-                notices = self._runtime.parts.notices.load(conversation)
+                notices = self._runtime.notices.load(conversation)
                 tab.transcript.load(read, store.call_displays(conversation), notices)
                 tab.transcript.add_remark(why)
                 if tab is self._current.tab:

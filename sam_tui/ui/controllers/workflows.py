@@ -86,7 +86,7 @@ class WorkflowRuns:
         """The screen of fleets."""
         from sam_tui.ui.screens.fleets import FleetsScreen
 
-        self._app.push_screen(FleetsScreen(self._runtime.parts.fleets, self._patience))
+        self._app.push_screen(FleetsScreen(self._runtime.fleets, self._patience))
 
     def plan(self, task: str = "") -> None:
         """Make a plan for a task and look at its run; the plan waits there for approval."""
@@ -102,7 +102,7 @@ class WorkflowRuns:
         session = self._current.session
         await self._runtime.gather_tools(session.conversation if session is not None else None)
         try:
-            self._runtime.parts.require_hand_out()
+            self._runtime.require_hand_out()
             tasks = PlannedTasks(self._workflows, self._runtime.require_models)
             execution = tasks.begin(task, "PLAN_ONLY")
             self.open()
@@ -309,11 +309,11 @@ class WorkflowRuns:
         if before is not None:
             await ended(before)
         try:
-            self._runtime.parts.require_hand_out()
+            self._runtime.require_hand_out()
             async with (
                 self._opening
             ):  # of the queues, which takes a second where steps are handed out
-                await asyncio.to_thread(getattr, self._runtime.parts, "hand_out")
+                await asyncio.to_thread(getattr, self._runtime, "hand_out")
             runner = self._runtime.open_runner(lambda _: None)
             view = await runner.run(execution)
         except SamError as error:

@@ -34,12 +34,11 @@ def list_skills(**values: Any) -> int:
     """List them in order of precedence; unusable ones are reported on standard error."""
     require_output()
     with closing_runtime(values) as runtime:
-        parts = runtime.parts
         if values["kind"] == "skills":
-            listing = parts.skills.listing() if parts.has_skills else SkillListing()
+            listing = runtime.skills.listing() if runtime.has_skills else SkillListing()
             listed = listing.skills
         else:
-            listing = parts.definitions(values["kind"])
+            listing = runtime.definitions(values["kind"])
             listed = listing.definitions
         trusted = runtime.trust.trusted
     if values["as_json"]:

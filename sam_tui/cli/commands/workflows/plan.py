@@ -204,7 +204,7 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
                     await (
                         runtime.gather_tools()
                     )  # a planner's roles and tools are fixed when it begins
-                    runtime.parts.require_hand_out()
+                    runtime.require_hand_out()
                     task = begin(tasks)
                     stopped = await drive(attended, task, interrupts)
                     if stopped is None:

@@ -76,7 +76,7 @@ class Exports:
                     f"{path} leads outside this folder: use {where.real} if you mean that."
                 )
             data = text(path).encode(errors="replace")
-            self._runtime.parts.files.write(where, data, replace=False)
+            self._runtime.files.write(where, data, replace=False)
         except SamError as error:
             return error.explain()
         self._context.notify(f"Written: {visible_line(where.real)}")
