@@ -1,4 +1,4 @@
-"""The agent of a runtime: its guard, tools, hooks, reminders, subagents, servers and turns."""
+"""The agent of a runtime: its tools, hooks, reminders, subagents and turns."""
 
 import socket
 from collections.abc import Coroutine
@@ -9,8 +9,7 @@ from sam_tools import offers, profile_offers
 from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.catalogue import adverts
-from sam_tui.assembly.models import Providers
-from sam_tui.assembly.policy import make_guard, make_servers
+from sam_tui.assembly.policy import Permissions
 from sam_tui.assembly.stores import once
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.context_window import Room
@@ -35,14 +34,13 @@ if TYPE_CHECKING:
     from sam_tui.adapters.fleet.steps import StepQueues
     from sam_tui.adapters.skills import FileSkills
     from sam_tui.assembly.configuration import Configuration
-    from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.inquiry import Inquiry
     from sam_tui.core.ports.prompts import Instructions
     from sam_tui.core.tooling.hooks import Hooking
 
 
 @final
-class Agent(Providers):
+class Agent(Permissions):
     """The parts of one runtime that serve its tools and answer prompts."""
 
     def __init__(self, configuration: "Configuration") -> None:
@@ -72,11 +70,6 @@ class Agent(Providers):
         self.at_close.callback(sender.close)
         recorder = TelemetryRecorder(sender, self.clock, model, __version__)
         self.bus.listeners.append(recorder.take)
-
-    @once
-    def guard(self) -> "Guard":
-        """Decides every call."""
-        return make_guard(self, self.inquiries)
 
     @once
     def hand_out(self) -> "StepQueues | None":
@@ -197,23 +190,6 @@ class Agent(Providers):
             self.storage.memories.set_topic,
         )
         return Subagents(self.conversations, self.budgets, surroundings)
-
-    @once
-    def servers(self):
-        """The MCP servers whose tools the agent may call."""
-        return make_servers(self, self.executor, self.inquiries, self._sampling)
-
-    @property
-    def _sampling(self):
-        """The part that lets servers use the model; None if the person allows them no tokens."""
-        tokens = int(number_of_variable(self.environ, "agent.sampling_tokens"))
-        if not tokens:
-            return None
-        from sam_tui.core.agent.drivers.sampling import Sampler
-
-        charge = self.conversations.add_usage
-        record = self.executor.record
-        return Sampler(self.guard, self.budgets, tokens, record=record, charge=charge)
 
     def hooks(self) -> "Hooking | None":
         """The hooks, or None as long as there is no file of them. Two looks at the disk a call.

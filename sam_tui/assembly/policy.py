@@ -1,7 +1,6 @@
 """The guard of a runtime, and the MCP servers that it admits, from files and options."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,107 +9,119 @@ from sam_tui.adapters.mcp_client.servers.server_files import ServerFiles
 from sam_tui.adapters.policy import FileLedger, Layers, make_policy, renewed
 from sam_tui.adapters.shell import BashParser
 from sam_tui.assembly.models import Providers
+from sam_tui.assembly.stores import once
 from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.grants.source_offers import no_sources
 from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.authorization.request import TIMED_SECONDS, GuardTerms
-from sam_tui.core.events import Noticed
-from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.policy import TrustState
-from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK
+from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network
+from sam_tui.settings.values import number_of_variable
 
 if TYPE_CHECKING:
     from sam_tui.adapters.mcp_client.connection_context import ServerSurroundings
     from sam_tui.core.agent.drivers.sampling import Sampler
-    from sam_tui.core.tooling.executor import Executor
 
 
-def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
-    """The guard. Whether the kernel holds commands is looked at when the first one is judged.
+class Permissions(Providers):
+    """The part of a runtime that judges."""
 
-    It decides anew as soon as the folder is trusted, or is so no longer.
-    """
-    options, layers, trust = parts.options, parts.layers, parts.trust
+    @once
+    def guard(self) -> Guard:
+        """Decides every call; anew as soon as the folder is trusted, or is so no longer.
 
-    def follow(state: TrustState) -> None:
-        guard.use_policy(_policy(parts, renewed(layers, parts.folders, trust.folder, state)))
-        if state == "changed":
-            parts.publish(Noticed(None, "warning", trust.withdrawal()))
+        Whether the kernel holds commands is looked at when the first one is judged.
+        """
+        options, layers, trust = self.options, self.layers, self.trust
 
-    ledger = FileLedger(parts.folders.data_dir)
-    parts.at_close.callback(ledger.close)
-    asks = options.attended or options.responder is not None
+        def follow(state: TrustState) -> None:
+            guard.use_policy(self._policy(renewed(layers, self.folders, trust.folder, state)))
+            if state == "changed":
+                self._warn(trust.withdrawal())
 
-    async def sources() -> Sequence[str]:
-        return await parts.package_sources.hosts()
+        ledger = FileLedger(self.folders.data_dir)
+        self.at_close.callback(ledger.close)
+        asks = options.attended or options.responder is not None
 
-    terms = GuardTerms(
-        layers.seconds or TIMED_SECONDS,
-        parts.configuration.sandbox_terms.network or DEFAULT_NETWORK,
-        options.rehearse,
-        sources if asks else no_sources,
-        parts.decisions,
-        layers.saved,
-        parts.shield,
-    )
-    grants = Grants(parts.clock, ledger)
-    guard = Guard(parts.workspace, _policy(parts, layers), grants, inquiries, terms)
-    trust.watch(follow)
-    return guard
+        terms = GuardTerms(
+            layers.seconds or TIMED_SECONDS,
+            self._network,
+            options.rehearse,
+            (lambda: self.package_sources.hosts()) if asks else no_sources,
+            self.decisions,
+            layers.saved,
+            self.shield,
+        )
+        grants = Grants(self.clock, ledger)
+        guard = Guard(self.workspace, self._policy(layers), grants, self.inquiries, terms)
+        trust.watch(follow)
+        return guard
 
+    @property
+    def _network(self) -> Network:
+        return self.configuration.sandbox_terms.network or DEFAULT_NETWORK
 
-def _policy(parts: Providers, layers: Layers) -> Policy:
-    """What the layers say, with what is looked at when something is judged."""
-    network = parts.configuration.sandbox_terms.network or DEFAULT_NETWORK
+    def _policy(self, layers: Layers) -> Policy:
+        """What the layers say, with what is looked at when something is judged."""
+        network = self._network
 
-    def watched() -> bool:
-        return parts.commands.confinement.kind == "live"
+        def watched() -> bool:
+            return self.commands.confinement.kind == "live"
 
-    def refusal(url: str) -> str:
-        return parts.online.web.refusal(url)
+        def refusal(url: str) -> str:
+            return self.online.web.refusal(url)
 
-    def serves(port: int) -> bool:
-        from sam_tui.adapters.terminal.sandbox.network.own_servers import OwnServers
+        def serves(port: int) -> bool:
+            from sam_tui.adapters.terminal.sandbox.network.own_servers import OwnServers
 
-        return OwnServers(parts.leaders).serves(port)
+            return OwnServers(self.leaders).serves(port)
 
-    policy = make_policy(
-        layers,
-        parts.folders,
-        parts.workspace,
-        mode=parts.options.mode,
-        sandboxed=lambda: parts.commands.confinement.kind != "none",
-        parser=BashParser(),
-    )
-    return replace(
-        policy.with_rules(parts.options.denied),
-        unwatched=lambda: network == "hosts" and not watched(),
-        url_refusal=refusal,
-        serves=serves,
-        watched=watched,
-    )
+        policy = make_policy(
+            layers,
+            self.folders,
+            self.workspace,
+            mode=self.options.mode,
+            sandboxed=lambda: self.commands.confinement.kind != "none",
+            parser=BashParser(),
+        )
+        return replace(
+            policy.with_rules(self.options.denied),
+            unwatched=lambda: network == "hosts" and not watched(),
+            url_refusal=refusal,
+            serves=serves,
+            watched=watched,
+        )
 
+    @once
+    def servers(self) -> GuardedServers:
+        """The MCP servers whose tools the agent may call.
 
-def make_servers(
-    parts: Providers, executor: "Executor", inquiries: Inquiries, sampler: "Sampler | None"
-) -> GuardedServers:
-    """The servers. Raises ``ConfigurationError`` for a file of ``--mcp-config`` that cannot be used."""
-    options, folders, workspace = parts.options, parts.folders, parts.workspace
-    files = ServerFiles(
-        options.mcp_config,
-        options.strict_mcp_config,
-        options.client_servers,
-        folders.config_dir,
-        workspace.root,
-        parts.environ,
-        parts.trust,
-        lambda: parts.extensions.has_bundles,
-        parts.bundles,
-        _reserved,
-    )
+        Raises ``ConfigurationError`` for a file of ``--mcp-config`` that cannot be used.
+        """
+        options, sampler = self.options, self._sampler
+        files = ServerFiles(
+            options.mcp_config,
+            options.strict_mcp_config,
+            options.client_servers,
+            self.folders.config_dir,
+            self.workspace.root,
+            self.environ,
+            self.trust,
+            lambda: self.extensions.has_bundles,
+            self.bundles,
+            _reserved,
+        )
+        return GuardedServers(
+            files,
+            lambda: self._surroundings(files, sampler),
+            self.registry,
+            self.shield,
+            self.bus,
+            attended=bool(options.attended),
+        )
 
-    def surroundings() -> "ServerSurroundings":
+    def _surroundings(self, files: ServerFiles, sampler: "Sampler | None") -> "ServerSurroundings":
         from sam_tui.adapters.mcp_client.connection_context import Logins, ServerSurroundings
         from sam_tui.adapters.mcp_client.servers.admission import Admission
         from sam_tui.adapters.mcp_client.tool_descriptions import RememberedTools
@@ -118,43 +129,46 @@ def make_servers(
         from sam_tui.settings.keys import PrivateTexts
 
         def mask(text: str) -> str:
-            masked = parts.shield.mask(text)
+            masked = self.shield.mask(text)
             return masked.text if masked.count else text
 
         admission = Admission(
-            parts.guard,
-            executor,
-            inquiries,
-            frozenset(parts.layers.local),
+            self.guard,
+            self.executor,
+            self.inquiries,
+            frozenset(self.layers.local),
             GuardedWeb,
-            parts.named_reads.of,
-            workspace.root,
+            self.named_reads.of,
+            self.workspace.root,
         )
-        logins = os.path.join(folders.data_dir, "mcp-logins")
+        logins = os.path.join(self.folders.data_dir, "mcp-logins")
         return ServerSurroundings(
-            RememberedTools(os.path.join(folders.data_dir, "mcp-tools")),
-            workspace.root,
-            workspace.roots,
-            lambda: parts.piped,
+            RememberedTools(os.path.join(self.folders.data_dir, "mcp-tools")),
+            self.workspace.root,
+            self.workspace.roots,
+            lambda: self.piped,
             admission.url_guard,
             admission.admit,
             admission.ask,
             sampler and sampler.answer,
             files.believes,
             admission.confines,
-            parts.clock.monotonic,
-            Logins(logins, options.browse, parts.shield.learn, PrivateTexts()),
+            self.clock.monotonic,
+            Logins(logins, self.options.browse, self.shield.learn, PrivateTexts()),
             mask,
         )
 
-    return GuardedServers(
-        files,
-        surroundings,
-        executor.registry,
-        parts.shield,
-        parts.bus,
-        attended=bool(options.attended),
-    )
+    @property
+    def _sampler(self) -> "Sampler | None":
+        """Has the model answer servers; None if the person allows them no tokens."""
+        tokens = int(number_of_variable(self.environ, "agent.sampling_tokens"))
+        if not tokens:
+            return None
+        from sam_tui.core.agent.drivers.sampling import Sampler
+
+        charge = self.conversations.add_usage
+        record = self.executor.record
+        return Sampler(self.guard, self.budgets, tokens, record=record, charge=charge)
 
 
 def _reserved() -> frozenset[str]:
