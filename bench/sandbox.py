@@ -19,6 +19,7 @@ from bench.figures import Figure, judged, options
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.authorization.paths.secrets import Secrets
+from sam_tui.core.ports.processes.sandbox import SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest
 
 PAUSE = 0.03
@@ -82,10 +83,11 @@ async def measure(rounds: int) -> list[Figure]:
     """Each load in each way."""
     base = Path(tempfile.mkdtemp(prefix="bench-sandbox-", dir=Path.home()))
     places = Secrets(str(Path.home())).paths
-    hidden = [place for place in places if not place.startswith(("/proc/", "/dev/"))]
+    hidden = tuple(place for place in places if not place.startswith(("/proc/", "/dev/")))
+    plan = SandboxPlan(secrets=hidden)
     boxes = {
-        "landlock": Sandbox(live=False, secrets=hidden),
-        "live": Sandbox(secrets=hidden),
+        "landlock": Sandbox(plan, live=False),
+        "live": Sandbox(plan),
     }
     figures: list[Figure] = []
     try:

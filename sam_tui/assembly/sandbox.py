@@ -26,14 +26,7 @@ class Processes(Stores):
 
         terms, home = self.configuration.sandbox_terms, self.folders.home
         plan = sandbox_plan(terms, self.guard.policy, home, local=self.layers.local)
-        sandbox = Sandbox(
-            kind=plan.kind, secrets=plan.secrets, opened=plan.opened, caches=plan.caches
-        )
-        sandbox.hold_network(plan.network, plan.hosts)
-        sandbox.redirect(plan.redirected)
-        sandbox.pass_variables(plan.passed, self._warn)
-        sandbox.open_reads(self._reads)
-        sandbox.limit(plan.limits)
+        sandbox = Sandbox(plan, reads=self._reads, tell=self._warn)
         self.package_sources.note()
         return self.at_close.enter_context(closing(sandbox))
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from sam_tui.adapters.policy import sandbox_settings
 from sam_tui.adapters.policy.tool_settings import proxies_of
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
-from sam_tui.core.ports.processes.sandbox import HostTerms, Network
+from sam_tui.core.ports.processes.sandbox import HostTerms
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
 from tests.fakes.proxy import Proxy
@@ -57,13 +57,13 @@ def service() -> Iterator[Answerer]:
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
     """The name server that is asked for what may be looked up."""
-    hold = Sandbox.hold_network
+    terms = sandbox_settings.host_terms
 
-    def hold_network(box: Sandbox, network: Network, hosts: HostTerms) -> None:
-        hold(box, network, replace(hosts, resolvers=(made.address,)))
+    def host_terms(*words: Any) -> HostTerms:
+        return replace(terms(*words), resolvers=(made.address,))
 
     with NameServer() as made:
-        monkeypatch.setattr(Sandbox, "hold_network", hold_network)
+        monkeypatch.setattr(sandbox_settings, "host_terms", host_terms)
         yield made
 
 

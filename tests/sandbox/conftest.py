@@ -14,7 +14,7 @@ from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.rehearsal.rehearsal import MOUNTS, Branch, BranchRehearsals
 from sam_tui.core.ports.processes.rehearsal import Rehearsed
-from sam_tui.core.ports.processes.sandbox import AskOutside, HostTerms, Network
+from sam_tui.core.ports.processes.sandbox import AskOutside, HostTerms, Network, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
@@ -175,23 +175,14 @@ def names() -> Iterator[NameServer]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def held_box() -> Iterator[Sandbox]:
-    """A sandbox for ``held`` alone: each test has hosts of its own."""
-    made = Sandbox()
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def held(
     run: Callable[..., Coroutine[None, None, CommandResult]],
     workspace: Path,
     names: NameServer,
-    held_box: Sandbox,
-) -> Held:
+) -> Iterator[Held]:
     """Run Python, or a command, whose network is held to the hosts that its first run names."""
-    holds = False
+    box: Sandbox | None = None
 
     async def running(
         code: str = "",
@@ -201,16 +192,18 @@ def held(
         command: str = "",
         says: Person | None = None,
     ) -> CommandResult:
-        nonlocal holds
-        if not holds:
-            holds = True
-            held_box.hold_network("hosts", HostTerms((hosts,), local, resolvers=(names.address,)))
+        nonlocal box
+        if box is None:
+            terms = HostTerms((hosts,), local, resolvers=(names.address,))
+            box = Sandbox(SandboxPlan(network="hosts", hosts=terms))
         (workspace / "attempt.py").write_text(PRELUDE + code)
         words = " ".join(f"'{argument}'" for argument in arguments)
         line = command or f"{INTERPRETER} -I attempt.py {words}"
-        return await run(line, ask=says, box=held_box)
+        return await run(line, ask=says, box=box)
 
-    return running
+    yield running
+    if box is not None:
+        box.close()
 
 
 WAYS = {"overlay": "an overlay", "bind": "a copy, mounted", "none": "a copy;"}

@@ -1,6 +1,7 @@
 """Variables that look like secrets, and the programs that start without them."""
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.processes.piped import PipedRequest
+from sam_tui.core.ports.processes.sandbox import SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 
 SECRETS = {
@@ -61,22 +63,16 @@ async def run(box: Sandbox, folder: Path, command: str) -> CommandResult:
 @pytest.mark.requirement("sandbox:environment")
 @pytest.mark.usefixtures("environment")
 async def test_commands_start_without_secrets_of_the_environment(workspace: Path) -> None:
-    box = Sandbox()
-    told: list[str] = []
-    result = await run(box, workspace, "env")
-    names = {line.partition("=")[0] for line in result.output.splitlines()}
-    assert not names & SECRETS.keys()
-    assert names >= ORDINARY.keys()
-    assert not told
-    box.pass_variables(["AWS_*", "*"])
-    result = await run(box, workspace, "env")
-    names = {line.partition("=")[0] for line in result.output.splitlines()}
-    assert SECRETS.keys() - names == {"OPENAI_API_KEY"}
-    box.pass_variables(["OPENAI_API_KEY"], told.append)
-    result = await run(box, workspace, "env")
-    assert "OPENAI_API_KEY=sk-proj" in result.output
-    assert "GITHUB_TOKEN" not in result.output
-    box.close()
+    async def names(*passed: str) -> set[str]:
+        with closing(Sandbox(SandboxPlan(passed=passed))) as box:
+            output = (await run(box, workspace, "env")).output
+        return {line.partition("=")[0] for line in output.splitlines()}
+
+    plain = await names()
+    assert not plain & SECRETS.keys()
+    assert plain >= ORDINARY.keys()
+    assert SECRETS.keys() - await names("AWS_*", "*") == {"OPENAI_API_KEY"}
+    assert SECRETS.keys() & await names("OPENAI_API_KEY") == {"OPENAI_API_KEY"}
 
 
 @pytest.mark.requirement("sandbox:environment")
@@ -102,9 +98,8 @@ async def test_a_server_has_of_the_environment_what_its_settings_give_it(workspa
 async def test_the_person_is_told_once_what_a_failed_command_may_have_wanted(
     workspace: Path,
 ) -> None:
-    box = Sandbox()
     told: list[str] = []
-    box.pass_variables((), told.append)
+    box = Sandbox(tell=told.append)
     commands = ShellCommands(box)
 
     async def withheld(command: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.kernel.listeners import listening
-from sam_tui.core.ports.processes.sandbox import HostTerms
+from sam_tui.core.ports.processes.sandbox import HostTerms, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
@@ -245,9 +245,9 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.settimeout(20); s.sendto(question("good.test"), ("8.8.8.8", 53)); print(s.recv(999)[-1])
 """
     (workspace / "attempt.py").write_text(PRELUDE + code)
-    box = Sandbox(live="thread")
     listed = ("good.test",)
-    box.hold_network("hosts", HostTerms((listed,), listed, resolvers=(names.address,)))
+    hosts = HostTerms((listed,), listed, resolvers=(names.address,))
+    box = Sandbox(SandboxPlan(network="hosts", hosts=hosts), live="thread")
     result = await run(f"{INTERPRETER} -I attempt.py {server.port}", box=box)
     assert result.output.split() == ["hello", "gaierror", "1"]
     assert paths(result) == ["bad.test"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.core.ports.processes.sandbox import HostTerms
+from sam_tui.core.ports.processes.sandbox import HostTerms, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
@@ -193,8 +193,7 @@ async def test_a_list_below_a_list_tightens_it_and_what_a_rule_names_is_asked(
         (((any_port,), (other,)), (), "PermissionError"),
         (((one,),), (any_port,), "PermissionError"),
     ):
-        box = Sandbox()
-        box.hold_network("hosts", HostTerms(lists, judged=judged))
+        box = Sandbox(SandboxPlan(network="hosts", hosts=HostTerms(lists, judged=judged)))
         assert (await run(line, box=box)).output.strip() == said
         box.close()
 
@@ -206,8 +205,8 @@ async def test_where_nobody_watches_a_list_lets_nothing_through(
     (workspace / "attempt.py").write_text(
         PRELUDE + "said(lambda: reach('127.0.0.1', int(given[0])))"
     )
-    box = Sandbox(live=False)
-    box.hold_network("hosts", HostTerms((("127.0.0.1",),)))
+    plan = SandboxPlan(network="hosts", hosts=HostTerms((("127.0.0.1",),)))
+    box = Sandbox(plan, live=False)
     result = await run(f"{INTERPRETER} -I attempt.py {server.port}", box=box)
     assert result.output.strip() == "PermissionError"
     assert server.accepted == 0

@@ -8,7 +8,7 @@ import pytest
 
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.ports.processes.sandbox import OutsideAccess, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.programs import needs
@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def box(home: Path) -> Iterator[Sandbox]:
     places = (".ssh", ".config/sam-tui", ".data/share/sam-tui", ".netrc")
-    made = Sandbox(secrets=[f"{home}/{place}" for place in places])
+    made = Sandbox(SandboxPlan(secrets=tuple(f"{home}/{place}" for place in places)))
     yield made
     made.close()
 
@@ -155,7 +155,7 @@ print(any(b"key" in x if isinstance(x, bytes) else "ssh" in x for x in leaked))
 
 @pytest.mark.requirement("sandbox:kept-inside")
 async def test_everything_may_be_the_workspace(home: Path) -> None:
-    box = Sandbox(secrets=[f"{home}/.ssh"])
+    box = Sandbox(SandboxPlan(secrets=(f"{home}/.ssh",)))
     try:
         request = CommandRequest(
             f"echo x > {home}/.ssh/id; cat {home}/.ssh/id; echo y > {home}/made; cat {home}/made",

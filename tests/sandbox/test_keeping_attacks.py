@@ -7,6 +7,7 @@ import pytest
 
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.core.ports.processes.sandbox import SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest
 from tests.fakes.interpreter import INTERPRETER
 
@@ -97,9 +98,8 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def box(home: Path) -> Iterator[Sandbox]:
-    made = Sandbox(
-        secrets=[f"{home}/{place}" for place in (".ssh", ".netrc", ".data/share/sam-tui")]
-    )
+    secrets = tuple(f"{home}/{place}" for place in (".ssh", ".netrc", ".data/share/sam-tui"))
+    made = Sandbox(SandboxPlan(secrets=secrets))
     yield made
     made.close()
 

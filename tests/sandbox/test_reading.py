@@ -211,9 +211,8 @@ os.environ["HOME"] = tempfile.tempdir = {str(short_path / "home")!r}
 folder = {str(short_path)!r}
 async def main():
     for restricted in (False, True):
-        box = Sandbox(live="thread")
         terms = ReadTerms(f"{{folder}}/home", free_reads("", {{}}), restricted=restricted)
-        box.open_reads(lambda: terms)
+        box = Sandbox(live="thread", reads=lambda: terms)
         for name in ("workspace/.env", "other/.env.local", "home/.bash_history"):
             for line in ("cat {{0}}", "cp {{0}} x; cat x", "mv {{0}} x && cat x", "ln {{0}} x && cat x"):
                 line, own = line.format(f"{{folder}}/{{name}}"), f"{{folder}}/workspace"

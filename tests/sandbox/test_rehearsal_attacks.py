@@ -18,6 +18,7 @@ from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.rehearsal.rehearsal import Branch, BranchRehearsals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.rehearsal import Rehearsed
+from sam_tui.core.ports.processes.sandbox import SandboxPlan
 from tests.fakes.interpreter import INTERPRETER
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
@@ -216,7 +217,7 @@ async def test_what_is_still_being_written_is_not_committed(
 
 @pytest.mark.requirement("rehearsal:held")
 def test_a_workspace_with_secrets_in_it_is_not_copied(project: Path) -> None:
-    sandbox = Sandbox(secrets=(str(project / ".ssh"),))
+    sandbox = Sandbox(SandboxPlan(secrets=(str(project / ".ssh"),)))
     try:
         with pytest.raises(ToolError, match=r"\.ssh is in the workspace"):
             BranchRehearsals(ShellCommands(sandbox), sandbox).open(str(project))

@@ -9,6 +9,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.kernel.devices import raw_devices
+from sam_tui.core.ports.processes.sandbox import SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -33,7 +34,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture(params=[True, False], ids=["live", "fixed"])
 def box(request: pytest.FixtureRequest, home: Path) -> Iterator[Sandbox]:
     secrets = (str(home / ".ssh"), str(home / ".netrc"), str(home / ".absent"))
-    made = Sandbox(live=None if request.param else False, secrets=secrets)
+    made = Sandbox(SandboxPlan(secrets=secrets), live=None if request.param else False)
     yield made
     made.close()
 
@@ -90,7 +91,7 @@ async def test_a_workspace_that_is_itself_a_secret_can_be_worked_in(
     run: Run, workspace: Path
 ) -> None:
     (workspace / "old").write_text("mine\n")
-    box = Sandbox(secrets=(str(workspace),))
+    box = Sandbox(SandboxPlan(secrets=(str(workspace),)))
     try:
         assert (await run("cat old; echo x > new; cat new", box=box)).output == "mine\nx\n"
     finally:

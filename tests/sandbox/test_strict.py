@@ -11,7 +11,7 @@ from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command
-from sam_tui.core.ports.processes.sandbox import HostTerms
+from sam_tui.core.ports.processes.sandbox import HostTerms, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandResult, Confinement
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -21,7 +21,7 @@ installed = pytest.mark.confined("bubblewrap")
 
 @pytest.fixture
 def box(outside: Path) -> Iterator[Sandbox]:
-    made = Sandbox(kind="strict", secrets=(str(outside / "victim"), str(outside / "folder")))
+    made = Sandbox(SandboxPlan("strict", (str(outside / "victim"), str(outside / "folder"))))
     yield made
     made.close()
 
@@ -155,4 +155,4 @@ def test_on_macos_terminals_begin_with_the_same_profile(
             assert line in words[2]
     finally:
         box.close()
-    assert Sandbox(kind="off").prefix((str(workspace),)) == ()
+    assert Sandbox(SandboxPlan("off")).prefix((str(workspace),)) == ()

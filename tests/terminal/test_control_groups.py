@@ -36,14 +36,13 @@ PROGRAM = """
     from sam_tui.adapters.terminal.commands.shell import ShellCommands
     from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
     from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
-    from sam_tui.core.ports.processes.sandbox import CommandLimits
+    from sam_tui.core.ports.processes.sandbox import CommandLimits, SandboxPlan
     from sam_tui.core.ports.processes.terminals import CommandRequest, SessionSpec
 
     folder, how, text = sys.argv[1:]
 
     async def main():
-        box = Sandbox(live=False)
-        box.limit(CommandLimits(processes=40))
+        box = Sandbox(SandboxPlan(limits=CommandLimits(processes=40)), live=False)
         if how == "terminal":
             session, _ = await PtyTerminals(box).open(SessionSpec("me", folder, confined=False))
             session.write(text.encode() + b"\\r")

@@ -21,7 +21,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import memory_of
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.processes.sandbox import CommandLimits
+from sam_tui.core.ports.processes.sandbox import CommandLimits, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, SessionSpec
 from tests.fakes.interpreter import INTERPRETER
 
@@ -42,8 +42,7 @@ def limited(workspace: Path) -> Run:
     """Run a command under low limits, with its notes as output."""
 
     async def running(command: str, *, confined: bool) -> CommandResult:
-        sandbox = Sandbox()
-        sandbox.limit(LIMITS)
+        sandbox = Sandbox(SandboxPlan(limits=LIMITS))
         commands = ShellCommands(sandbox)
         request = CommandRequest(
             command, str(workspace), confined, (str(workspace),), 60, lambda _: None
@@ -174,8 +173,7 @@ async def test_without_memory_the_kernel_ends_commands_before_the_program(
 async def test_an_agents_terminal_has_the_limits_of_one_process(
     workspace: Path, confined: bool
 ) -> None:
-    sandbox = Sandbox()
-    sandbox.limit(LIMITS)
+    sandbox = Sandbox(SandboxPlan(limits=LIMITS))
     terminals = PtyTerminals(sandbox)
     spec = SessionSpec(
         ConversationId("me"), str(workspace), confined=confined, writable=(str(workspace),)

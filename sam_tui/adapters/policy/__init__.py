@@ -8,7 +8,6 @@ from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile,
 from sam_tui.adapters.policy.layers import AppFolders, Layers, make_policy, read_layers, renewed
 from sam_tui.adapters.policy.recorded_trust import RecordedTrust
 from sam_tui.adapters.policy.sandbox_settings import (
-    SandboxPlan,
     SandboxTerms,
     host_terms,
     sandbox_plan,
@@ -25,7 +24,6 @@ __all__ = [
     "Layers",
     "PolicyFile",
     "RecordedTrust",
-    "SandboxPlan",
     "SandboxTerms",
     "SavedRules",
     "host_terms",

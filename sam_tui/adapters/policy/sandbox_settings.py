@@ -24,6 +24,7 @@ from sam_tui.core.ports.processes.sandbox import (
     HostTerms,
     Network,
     SandboxChoice,
+    SandboxPlan,
 )
 
 USAGE = "commands"
@@ -281,24 +282,6 @@ def cache_folders(names: Sequence[str], home: str) -> tuple[str, ...]:
             os.makedirs(folders[0], exist_ok=True)
         paths += [os.path.realpath(folder) for folder in folders if os.path.isdir(folder)]
     return tuple(paths)
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxPlan:
-    """How commands are confined: paths hidden from them, exceptions among these, and caches they may
-    write."""
-
-    kind: SandboxChoice = "default"
-    secrets: tuple[str, ...] = ()
-    opened: tuple[str, ...] = ()
-    caches: tuple[str, ...] = ()
-    network: Network = DEFAULT_NETWORK
-    hosts: HostTerms = ANYWHERE_ASKED
-    redirected: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables of caches that were not opened, and folders that may be filled instead."""
-    passed: tuple[str, ...] = ()
-    """Variables that commands get although they look like secrets."""
-    limits: CommandLimits = field(default_factory=CommandLimits)
 
 
 def sandbox_plan(

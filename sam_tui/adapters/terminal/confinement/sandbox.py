@@ -20,7 +20,6 @@ from sam_tui.adapters.terminal.confinement.run import (
     fault,
 )
 from sam_tui.adapters.terminal.processes.environment import (
-    NONE_PASSED,
     PROVIDER_KEYS,
     Misses,
     nobody,
@@ -44,12 +43,10 @@ from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.local_files.temporary_folders import Scratch
 from sam_tui.core.ports.processes.sandbox import (
     NETWORKS,
-    CommandLimits,
-    HostTerms,
     Network,
     OutsideAccess,
     ReadTerms,
-    SandboxChoice,
+    SandboxPlan,
 )
 from sam_tui.core.ports.processes.terminals import Confinement
 
@@ -64,25 +61,25 @@ _NAMES_BY_STREAM = {"RES_OPTIONS": "use-vc"}
 
 
 class Sandbox:
-    """Confines the commands of one runtime.
+    """Confines the commands of one runtime as ``plan`` says.
 
-    ``live`` false keeps to Landlock and a fixed filter, a text says where the supervisor runs; None
-    finds out. ``abi`` is the newest Landlock to use. ``kind`` strict runs commands under bubblewrap and
-    raises ``ConfigurationError`` where there is none; off holds nothing. ``secrets`` are paths that
-    commands may not read, but for what is ``opened`` of them, ``caches`` what they may fill outside.
+    The kind strict runs commands under bubblewrap and raises ``ConfigurationError`` where there is none;
+    off holds nothing. ``live`` false keeps to Landlock and a fixed filter, a text says where the supervisor
+    runs; None finds out. ``abi`` is the newest Landlock to use. ``reads`` is called when a run begins: it
+    returns the paths to read without a question. ``tell`` is told variables that a command may have needed.
     """
 
     def __init__(
         self,
+        plan: SandboxPlan | None = None,
         *,
         live: bool | Host | None = None,
         abi: int | None = None,
-        kind: SandboxChoice = "default",
-        secrets: Sequence[str] = (),
-        opened: Sequence[str] = (),
-        caches: Sequence[str] = (),
+        reads: Callable[[], ReadTerms] = ReadTerms,
+        tell: Callable[[str], None] = nobody,
     ) -> None:
-        off, strict = kind == "off", kind == "strict"
+        self._plan = plan = plan or SandboxPlan()
+        off, strict = plan.kind == "off", plan.kind == "strict"
         able = Ability(0, None, "switched off") if off else ability()
         if live is False:
             able = replace(able, host=None, why_not_live="switched off")
@@ -91,19 +88,15 @@ class Sandbox:
         if abi is not None:
             able = replace(able, landlock=min(able.landlock, abi))
         self._bubblewrap = bubblewrap() if strict else None
-        self.secrets = tuple(secrets)
+        self.secrets = plan.secrets
         """The paths that commands may not read."""
-        self.opened = tuple(map(os.path.realpath, opened))
+        self.opened = tuple(map(os.path.realpath, plan.opened))
         """Real paths among the secrets that commands may read."""
-        self._caches = tuple(caches)
-        self._network: Network = "on"
-        self._hosts = HostTerms()
-        self._redirected: Mapping[str, str] = {}
-        self.reads: Callable[[], ReadTerms] = ReadTerms
-        self.passed = NONE_PASSED
-        self.misses = Misses(nobody)
+        self.reads = reads
+        self.passed = PassedVariables(plan.passed, PROVIDER_KEYS)
+        self.misses = Misses(tell)
         """Reports variables that were withheld and that a failed command may have needed."""
-        self.tracking = Tracking(CommandLimits())
+        self.tracking = Tracking(plan.limits)
         """Tracks the processes of all runs."""
         self._scratch: str | None = None
         self._prepared = PreparedRun()
@@ -216,7 +209,7 @@ class Sandbox:
     def _terms(self, terms: Wanted) -> object:
         """The terms that two runs must share so that a prepared run fits both."""
         asks = terms.ask is not None
-        return replace(terms, ask=None), asks, self.network(terms.network), self._hosts
+        return replace(terms, ask=None), asks, self.network(terms.network)
 
     def _take(self, terms: Wanted, rules: Rules) -> ConfinedRun | None:
         """The run that was prepared in advance, if it has the terms wanted now."""
@@ -259,7 +252,7 @@ class Sandbox:
         assert table is not None
         supervision = apart or self._supervision
         code = filter_program(table, network, live=True, landlock=self._ability.landlock)
-        hosts = self._hosts if network == "hosts" else None
+        hosts = self._plan.hosts if network == "hosts" else None
         limits = self.tracking.limits.together
         number, handle = supervision.hold(
             bounds, ruleset, code, terms.ask, hosts=hosts, limits=limits
@@ -274,35 +267,11 @@ class Sandbox:
             ),
         )
 
-    def limit(self, limits: CommandLimits) -> None:
-        """Set the resource limits of commands from now on."""
-        self.tracking.limits = limits
-
-    def hold_network(self, network: Network, hosts: HostTerms) -> None:
-        """Limit the network of all later runs to ``network``; for a list that is ``hosts``.
-
-        Where no supervisor watches, a list has the effect of off.
-        """
-        self._network, self._hosts = network, hosts
-
-    def redirect(self, variables: Mapping[str, str]) -> None:
-        """Point ``variables`` at folders of these names in the private temporary folder."""
-        self._redirected = variables
-
-    def pass_variables(self, patterns: Sequence[str], tell: Callable[[str], None] = nobody) -> None:
-        """Pass variables of these patterns to commands even if they look like secrets."""
-        self.passed = PassedVariables(tuple(patterns), PROVIDER_KEYS)
-        self.misses = Misses(tell)
-
-    def open_reads(self, reads: Callable[[], ReadTerms]) -> None:
-        """Call ``reads`` when a run begins: it returns the paths to read without a question."""
-        self.reads = reads
-
     def variables(self, network: Network, scratch: str | None) -> Mapping[str, str]:
         """The variables for a run or terminal with that temporary folder; none without one."""
         if scratch is None:
             return {}
-        variables = {name: f"{scratch}/{folder}" for name, folder in self._redirected.items()}
+        variables = {name: f"{scratch}/{folder}" for name, folder in self._plan.redirected.items()}
         if self._supervision is not None and self.network(network) == "hosts":
             variables |= _NAMES_BY_STREAM
         return variables
@@ -311,17 +280,17 @@ class Sandbox:
         """The narrower of the wanted network and the permitted one; a granted network is on."""
         if chosen == "granted":
             return "on"
-        return NETWORKS[max(map(NETWORKS.index, (chosen, self._network)))]
+        return NETWORKS[max(map(NETWORKS.index, (chosen, self._plan.network)))]
 
     def reached(self, chosen: Network) -> str:
         """What a run reaches of the network, in words that differ where that does."""
         network = self.network(chosen)
-        return network if network != "hosts" else f"hosts {json.dumps(asdict(self._hosts))}"
+        return network if network != "hosts" else f"hosts {json.dumps(asdict(self._plan.hosts))}"
 
     def _bounds(self, wanted_terms: Wanted, scratch: str | None = None) -> Bounds:
         supervised = self._supervision is not None
         watched = wanted_terms.folders
-        writable = (*watched, *self._caches, scratch or self.scratch)
+        writable = (*watched, *self._plan.caches, scratch or self.scratch)
         terms = self.reads()
         more = wanted_terms.readable + self.opened + linked_repositories(terms.own)
         return Bounds(
@@ -354,11 +323,11 @@ class Sandbox:
 
     def _wrap(self, terms: Wanted, program: str | None) -> ConfinedRun:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""
-        folders = (*terms.folders, *self._caches, self.scratch)
+        folders = (*terms.folders, *self._plan.caches, self.scratch)
         bounds = Bounds(folders, secrets=self.secrets, opened=self.opened, reads=self.reads())
         network = self.network(terms.network)
         if program is None:
-            prefix = seatbelt_command(bounds, network, self._hosts)
+            prefix = seatbelt_command(bounds, network, self._plan.hosts)
             return ConfinedRun(Held(-1), _nothing, prefix=prefix)
         code, release = -1, _nothing
         if (table := machine()) is not None:

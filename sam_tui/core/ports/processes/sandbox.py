@@ -131,6 +131,24 @@ class CommandLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxPlan:
+    """How commands are confined: paths hidden from them, exceptions among these, and caches they may
+    write. ``hosts`` is what a network of that name is held to."""
+
+    kind: SandboxChoice = "default"
+    secrets: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
+    caches: tuple[str, ...] = ()
+    network: Network = "on"
+    hosts: HostTerms = field(default_factory=HostTerms)
+    redirected: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables of caches that were not opened, and folders that may be filled instead."""
+    passed: tuple[str, ...] = ()
+    """Variables that commands get although they look like secrets."""
+    limits: CommandLimits = field(default_factory=CommandLimits)
+
+
+@dataclass(frozen=True, slots=True)
 class RunningProcess:
     """A process that is still running after its command ended."""
 
