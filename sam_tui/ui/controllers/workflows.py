@@ -21,7 +21,7 @@ from sam_tui.ui.screens.reader import Reader, whole
 from sam_tui.ui.screens.run_lines import gate_words
 
 if TYPE_CHECKING:
-    from sam_tui.core.ids import ConversationId
+    from sam_tui.core.ids import NO_CONVERSATION, ConversationId
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import DefinitionView, ExecutionView
     from sam_tui.ui.screens.runs import RunsScreen
@@ -100,7 +100,8 @@ class WorkflowRuns:
         from sam_tui.core.workflow.planned import PlannedTasks
 
         session = self._current.session
-        await self._runtime.gather_tools(session.conversation if session is not None else None)
+        conversation = session.conversation if session is not None else NO_CONVERSATION
+        await self._runtime.servers.arrive(conversation)
         try:
             self._runtime.require_hand_out()
             tasks = PlannedTasks(self._workflows, self._runtime.require_models)
