@@ -262,7 +262,7 @@ class Agent(Providers):
             self.trust.vouches,
             self.trust.nested,
             self.shield.redact,
-            lambda: self.definitions("rules").definitions,
+            lambda: self.definitions("rules"),
         )
         return FileInstructions(
             self.folders.config_dir,
