@@ -154,10 +154,12 @@ def _globs(values: Mapping[str, str]) -> tuple[str, ...]:
     example = f"write, for example, {key}: src/**/*.py"
     if not globs and (text or "paths" in values):
         raise UnusableSkill(f"{key} at its top names no pattern: {example}, or remove the line")
-    for glob in globs:
-        if _NO_PATTERN.fullmatch(glob):
-            raise UnusableSkill(f"{key} at its top has {printable(glob)}, no pattern: {example}")
-        if any(mark in _GROUP.sub("", glob) for mark in "{}[]"):
-            words = f"{key} at its top has {printable(glob)}; a pattern has *, **, ? and {{a,b}}"
-            raise UnusableSkill(f"{words}: {example}")
+    if faulty := next(filter(_is_no_pattern, globs), ""):
+        words = f"{key} at its top has {printable(faulty)}; a pattern has *, **, ? and {{a,b}}"
+        raise UnusableSkill(f"{words}: {example}")
     return globs
+
+
+def _is_no_pattern(text: str) -> bool:
+    bare = _GROUP.sub("", text)
+    return bool(_NO_PATTERN.fullmatch(text)) or any(mark in bare for mark in "{}[]")
