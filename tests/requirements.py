@@ -561,6 +561,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "memory:duplicates": Requirement("Equal content (white space aside) is stored once in a scope, also by two processes; a duplicate succeeds and names the id.", "spec 9.2 C16"),
     "memory:durable": Requirement("Whatever was remembered is there after a restart; a failure in the middle leaves nothing half done.", "architecture 6"),
     "memory:embedder": Requirement("Where an embedder is given, meaning raises relevance and never lowers it.", "spec 9.2 C16"),
+    "memory:entries": Requirement("A person lists, reads and deletes single memories, notes and knowledge, from the command line and the workbench.", "issue 16.2"),
     "memory:estimate": Requirement("Tokens are estimated from bytes, frames and calls.", "spec 6.7, 10.4"),
     "memory:forget": Requirement("What came from one source can be forgotten, index and all.", "spec 2.1 DocumentImport"),
     "memory:hostile": Requirement("Odd and hostile text is remembered and searched without harm.", "style, spec 9.1"),

@@ -231,7 +231,7 @@ class Agent(Permissions):
             self.trust.vouches,
             self.trust.nested,
             self.shield.redact,
-            lambda: self.definitions("rules").definitions,
+            lambda: self.definitions("rules"),
         )
         return FileInstructions(
             self.folders.config_dir,

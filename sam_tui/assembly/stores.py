@@ -133,7 +133,8 @@ class Stores(Runtime):
     def remembered(self) -> Remembered:
         """Everything that outlives a conversation's window."""
         db = self.storage
-        return Remembered(db.memories, db.notes, db.knowledge, db.documents, db.archive)
+        stores = (db.memories, db.notes, db.knowledge, db.documents, db.archive)
+        return Remembered(*stores, db.memory_entries)
 
     @once
     def prompts(self):

@@ -25,6 +25,7 @@ COMMANDS = {
     "prompts": ("extensions.listings", "prompts_group"),
     "demo": ("demo", "demo_command"),
     "sessions": ("sessions.sessions", "sessions_group"),
+    "memories": ("sessions.memories", "memories_group"),
     "replay": ("sessions.replay", "replay_command"),
     "usage": ("sessions.sessions", "usage_command"),
     "term": ("term", "term_group"),

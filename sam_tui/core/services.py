@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         DocumentStore,
         KeyValueStore,
         KnowledgeStore,
+        MemoryEntries,
         MemoryStore,
     )
     from sam_tui.core.ports.processes.background import BackgroundCommands
@@ -65,6 +66,7 @@ class Remembered:
     knowledge: KnowledgeStore
     documents: DocumentStore
     archive: Archive
+    entries: MemoryEntries
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,9 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "topic", "Topic", "Share memory with the conversations of a topic", (), "topic", "NAME"
     ),
     WorkbenchAction(
+        "memories", "Memories", "Read or delete what the agent remembers here", (), "memories"
+    ),
+    WorkbenchAction(
         "workflow",
         "Workflows",
         "Runs of workflows: begin, watch, pause, continue",

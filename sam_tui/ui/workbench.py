@@ -130,6 +130,7 @@ class Workbench:
             "agents": lambda _: about.agents(self._when_idle),
             "prompts": lambda _: about.prompts(),
             "topic": about.topic,
+            "memories": lambda _: about.memories(),
             "workflow": self._workflows.open,
             "planned_task": self._workflows.plan,
             "fleets": lambda _: self._workflows.show_fleets(),

@@ -130,12 +130,17 @@ async def tap(page: Page, at: tuple[float, float]) -> None:
     await page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
 
+ASKS = "!dispatchEvent(new Event('beforeunload', {cancelable: true}))"
+"""Whether the page has the browser ask before it is left."""
+
+
 @pytest.mark.requirement("browser:login")
 async def test_a_page_that_is_loaded_again_needs_no_token_and_another_browser_does(
     browser: Browser, server: Server
 ) -> None:
     async with browser.opened(server.invitation(), (800, 600)) as page:
         await page.shows("ready")
+        assert await page.evaluate(ASKS), "a page that goes away ends its workbench"
         await page.call("Page.reload")
         await page.until(lambda: len([r for r in page.requests if "/workbench/" in r]) == 2)
         await page.shows("ready")
@@ -145,3 +150,4 @@ async def test_a_page_that_is_loaded_again_needs_no_token_and_another_browser_do
         while "sam-tui serve printed" not in notice:
             notice = await page.evaluate("document.querySelector('#notice').innerText")
         assert not any("/workbench/" in r for r in page.requests)
+        assert not await page.evaluate(ASKS)

@@ -141,6 +141,7 @@ def part(read: CommandPart) -> str:
     fields = {
         "paths": ", ".join(map(path, read.paths)),
         "hosts": " ".join(read.hosts),
+        "peers": " ".join(read.peers),
         "code": " ".join(read.code),
         "scope": " ".join(command_prefix(read)),
     }

@@ -50,6 +50,7 @@ COMMANDS = (
     "touch sub/*", "cd -; touch x",
     "curl https://a.org", "curl https://b.a.org", "curl https://a.org http://b.org", "curl -X DELETE https://a.org",
     "cat https://a.org sub/x", "sudo ls", "git push; touch sub/x",
+    "curl a.org", "curl https://a.org b.org", "ssh a.org ls", "scp x a.org:",
     "git push && curl https://a.org", "ls | cat sub/x", "PATH=/x git push", "if", "",
 )  # fmt: skip
 

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from sam_tui.adapters.policy import AppFolders, FileTrust, read_layers, renewed
+from sam_tui.cli.commands.trust import trust_command
 from sam_tui.core.authorization.trust import FolderTrust
-from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.errors import ConfigurationError, UsageError
 
 
 @pytest.fixture
@@ -290,3 +292,20 @@ def test_a_file_that_is_read_as_nothing_is_not_called_what_its_folder_holds(tmp_
         "commands/d.txt": "never read: a command is a .md file",
         "agents/e.md": "an agent",
     }
+
+
+@pytest.mark.requirement("trust:command")
+def test_the_folder_to_trust_may_be_named_as_for_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAM_TUI_CONFIG_DIR", str(tmp_path / "cfg"))
+    folder = tmp_path / "a"
+    folder.mkdir()
+
+    def trust(*words: str) -> BaseException | None:
+        return CliRunner().invoke(trust_command, words, standalone_mode=False).exception
+
+    assert trust("-C", str(folder)) is None and trust("-C", str(folder), f"{folder}/.") is None
+    assert FileTrust(str(tmp_path / "cfg")).folders() == (str(folder),)
+    assert isinstance(trust("-C", str(folder), str(tmp_path)), UsageError)
+    assert isinstance(trust("--list", "-C", str(folder)), UsageError)

@@ -1,11 +1,14 @@
 """A database that is damaged in several places: everything between them comes back. About 0.3 s of CPU."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.storage import open_storage
+from sam_tui.adapters.storage.repair import _around_damage  # pyright: ignore[reportPrivateUsage]
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import UserMessage
 from sam_tui.core.ports.memory import MemoryDraft, Scope
@@ -64,3 +67,22 @@ def test_what_is_whole_between_damaged_pages_is_restored_with_its_numbers(
     assert {"hello", "Restored"} == {record.title for record in others}
     assert {1} == {record.messages for record in others}
     assert memory.memory.draft.content == "parsers are slow"
+
+
+@pytest.mark.requirement("sessions:repair")
+@pytest.mark.parametrize("page", [bytes(4096), b"\x05" + b"\xa7" * 4095, b"\x0d\0\0\xff" * 1024])
+def test_a_table_whose_first_page_is_gone_is_not_searched(tmp_path: Path, page: bytes) -> None:
+    file = tmp_path / "x.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA page_size = 4096")
+        connection.execute("CREATE TABLE t (x)")
+        connection.executemany("INSERT INTO t VALUES (?)", [("x" * 999,)] * 50)
+        connection.commit()
+    content = bytearray(file.read_bytes())
+    content[4096:8192] = page
+    file.write_bytes(content)
+    statements: list[str] = []
+    with closing(sqlite3.connect(file)) as connection:
+        connection.set_trace_callback(statements.append)
+        assert [*_around_damage(connection, "t", ["rowid", "x"])] == [()]
+    assert len(statements) < 10

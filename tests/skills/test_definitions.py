@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.cli.commands.doctor import _rules  # pyright: ignore[reportPrivateUsage]
 from sam_tui.core.messages import ReminderMessage, UserMessage
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.prompt.attachments import mentions
@@ -100,6 +101,46 @@ async def test_commands_and_rules_count_where_they_are_the_persons_or_trusted(pl
     model.answers += [DONE]
     assert await prompt("/db:migrate all") == "/db:migrate all", "it is not what was trusted"
     assert runtime.trust.state == "changed"
+
+
+@pytest.mark.requirement("definitions:rules")
+async def test_a_rule_whose_paths_are_no_patterns_is_left_out_and_named(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAM_TUI_CONFIG_DIR", str(place.config))
+    folder = place.config / "rules"
+    faults = {
+        "empty": "",
+        "list": " []",
+        "truth": " true",
+        "number": " 12",
+        "mapping": "\n  src: all",
+        "object": " {src: all}",
+        "brace": " src/{a,b",
+        "bracket": " ['src/[ab].py']",
+        "nested": "\n  - [a.py]",
+    }
+    for name, paths in faults.items():
+        put(folder / f"{name}.md", f"---\npaths:{paths}\n---\nObey {name}.")
+    put(folder / "cursor.md", "---\nglobs:\nalwaysApply: true\n---\nBe brief.")
+    put(folder / "good.md", "---\npaths: [\"src/{a, b}/*.py\", 'x.md']\n---\nUse tabs.")
+    runtime = place.build(*[{"text": "Done."}])
+    listing = runtime.parts.definitions("rules")
+    assert {one.name: one.globs for one in listing.definitions} == {
+        "cursor": (),
+        "good": ("src/{a, b}/*.py", "x.md"),
+    }
+    assert {Path(problem.file).stem for problem in listing.problems} == set(faults)
+    assert all("paths at its top" in problem.reason for problem in listing.problems)
+    session = runtime.open_session()
+    await session.run("Go.")
+    (said,) = reminders(session.messages, "instructions")
+    assert said.count("[left out: paths at its top") == len(faults) and "Obey" not in said
+    check = _rules({"workspace": str(place.workspace), "data_dir": str(place.folder / "data")})
+    assert (
+        check.state == "note"
+        and "rules/brace.md paths at its top has src/{a; a pattern" in check.detail
+    )
 
 
 @pytest.mark.requirement("definitions:agents")

@@ -1,9 +1,10 @@
-"""What is allowed for a while, as the person sees it and takes it back."""
+"""What is allowed for a while and what is remembered, as the person sees it and takes it back."""
 
 import pytest
 
 from sam_tui.core.accesses import Read
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.memory import LearntDraft, Scope
 from sam_tui.ui.screens.dialogs import Picker
 from tests.ui.driver import Driver, Stage, app_over, driven
 
@@ -51,3 +52,21 @@ async def test_what_is_allowed_for_a_while_is_listed_and_taken_back(
         await me.until(lambda: not isinstance(me.app.screen, Picker))
         assert outcome(stage) == "ask"
         assert [grant.operation for grant in grants.current()] == ["other"]
+
+
+@pytest.mark.requirement("memory:entries")
+async def test_what_the_agent_remembers_is_listed_and_one_entry_deleted(stage: Stage) -> None:
+    remembered = stage.runtime.parts.remembered
+    place = Scope(f"workspace:{stage.workspace}")
+    remembered.knowledge.add(place, LearntDraft("discovery", "[b]the port is 80"))
+    remembered.notes.put(Scope("elsewhere"), "k", "of another conversation")
+    async with driven(app_over(stage), (80, 24)) as me:
+        await me.ready()
+        await me.send("/memories")
+        await me.until(lambda: "[b]the port is 80" in me.drawn())
+        assert "of another" not in me.drawn()
+        await me.pilot.press("enter")
+        await me.until(lambda: "Delete it" in me.drawn())
+        await me.pilot.press("down", "enter")
+        await me.until(lambda: "Deleted: [b]the port" in me.drawn())
+        assert [entry.key for entry in remembered.entries.entries()] == ["k"]

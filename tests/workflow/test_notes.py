@@ -31,7 +31,8 @@ def test_artifacts_are_kept_whole_and_read_by_range(bench: Bench) -> None:
             read("no Unicode: \ud800")
     with pytest.raises(WorkflowRefused) as refused:
         bench.workflows.notes.add_artifact(done.execution_id, "design", "late", "x")
-    assert code_of(refused) == "step_not_running"
+    assert code_of(refused) == "phase_mismatch"
+    assert refused.value.details == {"expected": ["implement"], "got": "design"}
 
 
 @pytest.mark.requirement("workflow:findings")

@@ -11,7 +11,7 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError, StorageError
 from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.prompts import Definition, Instruction
+from sam_tui.core.ports.prompts import DefinitionListing, Instruction
 from sam_tui.folders import FURTHER_INSTRUCTIONS, INSTRUCTION_FILES
 
 LARGEST = 1_000_000
@@ -35,7 +35,7 @@ class Sources:
     vouches: Callable[[str, bytes], bool]
     nested: Callable[[], Sequence[str]]
     clean: Callable[[str], str]
-    rules: Callable[[], Sequence[Definition]] = tuple
+    rules: Callable[[], DefinitionListing] = DefinitionListing
     """Files of ``rules`` folders: those with ``paths`` at their top are about these alone."""
 
 
@@ -106,10 +106,10 @@ class FileInstructions:
     ) -> list[Instruction]:
         """Rules for all files, and rules for the paths that the agent worked on."""
         instructions: list[Instruction] = []
-        rules = self._sources.rules()
-        paths = [self._relative(path) for path in touched()] if rules else []
-        for rule in rules:
-            globs = _globs(rule)
+        listing = self._sources.rules()
+        paths = [self._relative(path) for path in touched()] if listing.definitions else []
+        for rule in listing.definitions:
+            globs = rule.globs
             personal = rule.source == "user"
             name = rule.file if personal else self._relative(rule.file)
             if name not in delivered and not _about(globs, paths):
@@ -118,6 +118,11 @@ class FileInstructions:
                 name, rule.text, personal=personal and not globs, folder=" ".join(globs)
             )
             instructions.append(_shortened(about))
+        instructions += [
+            Instruction(problem.file, f"[left out: {problem.reason}; tell the person so]")
+            for problem in listing.problems
+            if problem.faulty
+        ]
         return instructions
 
     def _relative(self, path: str) -> str:
@@ -185,14 +190,7 @@ def _shortened(instruction: Instruction) -> Instruction:
     return replace(instruction, text=text[:cut], left=len(text) - cut)
 
 
-_BETWEEN = re.compile(r"[\s,\[\]\"']+(?![^{]*\})")
 _WILD = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}")
-
-
-def _globs(rule: Definition) -> list[str]:
-    """The patterns at the top of a rule, as Claude Code (``paths``) or Cursor (``globs``) spell them."""
-    values = rule.values.get("paths", "") or rule.values.get("globs", "")
-    return [glob for glob in _BETWEEN.split(values) if glob not in ("", "-")]
 
 
 @cache

@@ -2,8 +2,9 @@
 
 import os
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sam_tui.adapters.skills.folders import FileOrigin, UnusableSkill, front_matter
@@ -65,8 +66,10 @@ class FileDefinitions:
             for file, name in files:
                 try:
                     definition = self._read.get(file, partial(self._parsed, file, name, origin))
+                    if kind == "rules":
+                        definition = replace(definition, globs=_globs(definition.values))
                 except UnusableSkill as why:
-                    problems.append(FileProblem(printable(file), str(why)))
+                    problems.append(FileProblem(printable(file), str(why), faulty=True))
                     continue
                 if definition.name in definitions:
                     why = f"{definition.name} exists already"
@@ -131,3 +134,32 @@ class FileDefinitions:
         about = values.get("description", "") or text.partition("\n")[0].lstrip("# ")
         about = printable(about)[:300]
         return Definition(f"{origin.prefix}{label}", about, text, origin.source, file, values)
+
+
+_GLOB = re.compile(r"(?:\{[^{}]*\}|[^\s,\"'])+")
+_GROUP = re.compile(r"\{[^{}]*\}")
+_NO_PATTERN = re.compile(r"true|false|null|~|[-+]?[\d.]+|.*:(?:\s.*)?", re.IGNORECASE | re.DOTALL)
+"""What YAML reads as another type than a text; the last one is the key of a mapping."""
+
+
+def _globs(values: Mapping[str, str]) -> tuple[str, ...]:
+    """The patterns at the top of a rule, as Claude Code (``paths``) or Cursor (``globs``) spell them.
+
+    Raises ``UnusableSkill`` where they are none: a rule about some files is no rule about all.
+    """
+    key = "paths" if values.get("paths") or "globs" not in values else "globs"
+    text = values.get(key, "")
+    listed = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    globs = tuple(glob for glob in _GLOB.findall(listed) if glob != "-")
+    example = f"write, for example, {key}: src/**/*.py"
+    if not globs and (text or "paths" in values):
+        raise UnusableSkill(f"{key} at its top names no pattern: {example}, or remove the line")
+    if faulty := next(filter(_is_no_pattern, globs), ""):
+        words = f"{key} at its top has {printable(faulty)}; a pattern has *, **, ? and {{a,b}}"
+        raise UnusableSkill(f"{words}: {example}")
+    return globs
+
+
+def _is_no_pattern(text: str) -> bool:
+    bare = _GROUP.sub("", text)
+    return bool(_NO_PATTERN.fullmatch(text)) or any(mark in bare for mark in "{}[]")

@@ -24,7 +24,7 @@ from sam_tui.adapters.storage.conversation_state import (
 from sam_tui.adapters.storage.conversations import SqliteConversations
 from sam_tui.adapters.storage.database import BUSY_SECONDS, Database
 from sam_tui.adapters.storage.decisions import SqliteDecisions
-from sam_tui.adapters.storage.knowledge import SqliteKnowledge
+from sam_tui.adapters.storage.knowledge import SqliteKnowledge, SqliteMemoryEntries
 from sam_tui.adapters.storage.memories import SqliteMemories, SqliteNotes
 from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ports.model import Embedder
@@ -50,6 +50,7 @@ class Storage:
     memories: SqliteMemories
     notes: SqliteNotes
     knowledge: SqliteKnowledge
+    memory_entries: SqliteMemoryEntries
     documents: SqliteDocuments
     archive: SqliteArchive
     choices: SqlitePromptChoices
@@ -101,6 +102,7 @@ def open_storage(
         SqliteMemories(database, now, embedder),
         SqliteNotes(database, now),
         SqliteKnowledge(database, now),
+        SqliteMemoryEntries(database),
         SqliteDocuments(database),
         SqliteArchive(database),
         SqlitePromptChoices(database),

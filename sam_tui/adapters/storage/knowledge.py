@@ -1,5 +1,6 @@
-"""Long-term knowledge: discoveries, solutions and patterns, each with how sure it is."""
+"""Long-term knowledge, each entry with how sure it is; and all that is remembered, as people list it."""
 
+import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
@@ -14,6 +15,7 @@ from sam_tui.core.ports.memory import (
     LearntDraft,
     LearntHit,
     LearntKind,
+    MemoryEntry,
     Origin,
     PruneRule,
     Scope,
@@ -109,6 +111,58 @@ class SqliteKnowledge:
                 "DELETE FROM knowledge WHERE number = ?", [(n,) for n in removed]
             )
         return len(removed)
+
+
+_ENTRIES = (
+    "SELECT id, type, scope, '', content, '', '[]', created_at, conversation, folder FROM memories"
+    " UNION ALL SELECT '', 'note', scope, key, content, '', '[]', updated_at, conversation, folder"
+    " FROM notes UNION ALL SELECT id, kind, scope, '', subject, detail, examples, created_at,"
+    " conversation, folder FROM knowledge ORDER BY 8 DESC, 1"
+)
+
+
+class SqliteMemoryEntries:
+    """The ``MemoryEntries``. A note, which has no id of its own, gets one from its scope and key."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def entries(self) -> Sequence[MemoryEntry]:
+        """Everything remembered, newest first."""
+        return [
+            MemoryEntry(
+                id_ or hashlib.sha256(f"{scope}\0{key}".encode()).hexdigest()[:24],
+                kind,
+                Scope(scope),
+                key,
+                "\n".join(filter(None, (text, detail, *json_value(examples)))),
+                at,
+                Origin(*origin),
+            )
+            for id_, kind, scope, key, text, detail, examples, at, *origin in self._database.query(
+                _ENTRIES
+            )
+        ]
+
+    def delete(self, entry: MemoryEntry) -> bool:
+        """Delete an entry, with its index and vectors; False if it was no longer there."""
+        with self._database.transaction() as connection:
+            if entry.kind == "note":
+                sql = "DELETE FROM notes WHERE scope = ? AND key = ?"
+                return connection.execute(sql, (entry.scope, entry.key)).rowcount == 1
+            learnt = entry.kind in LEARNT_KINDS
+            table, words = (
+                ("knowledge", "knowledge_words") if learnt else ("memories", "memory_words")
+            )
+            row = connection.execute(
+                f"SELECT number FROM {table} WHERE id = ?", (entry.id,)
+            ).fetchone()
+            if row is not None:
+                WordIndex(self._database, words).remove(connection, row, entry.scope)
+                connection.execute(f"DELETE FROM {table} WHERE number = ?", row)
+                if not learnt:
+                    connection.execute("DELETE FROM memory_vectors WHERE memory = ?", row)
+        return row is not None
 
 
 def _first_of_each_kind(rows: Sequence[Row], most: Mapping[str, int]) -> set[int]:

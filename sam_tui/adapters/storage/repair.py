@@ -22,8 +22,8 @@ _SHADOWS = ("_data", "_idx", "_content", "_docsize", "_config")
 _SIDE_FILES = ("-wal", "-shm")
 _MAGIC, _HEADER, _SIZE = b"SQLite format 3\0", 100, slice(28, 40)
 """Of the database file format: its first bytes, their length in all, the fields for its size."""
-_INTERIOR = 5
-"""The kind of a page that names others below it."""
+_INTERIOR, _LEAF = 5, 13
+"""The kinds of the pages of a table: one that names others below it, one with rows."""
 _LARGEST = 2**63 - 1
 _SINGLE_STEPS = 256
 """After so many numbers of unreadable rows, more than a page has, the steps get longer."""
@@ -140,13 +140,36 @@ def _schema_pages(data: bytes) -> list[slice]:
     size = int.from_bytes(data[16:18])
     pages = [slice(_HEADER, size)]
     if data[_HEADER] == _INTERIOR:
-        cells = int.from_bytes(data[_HEADER + 3 : _HEADER + 5])
-        starts = range(_HEADER + 12, _HEADER + 12 + 2 * cells, 2)
-        offsets = [int.from_bytes(data[start : start + 2]) for start in starts]
+        offsets = [*_cells(data[:size], _HEADER), _HEADER + 8]
         numbers = [int.from_bytes(data[offset : offset + 4]) for offset in offsets]
-        numbers.append(int.from_bytes(data[_HEADER + 8 : _HEADER + 12]))
         pages += [slice((number - 1) * size, number * size) for number in numbers]
     return pages
+
+
+def _cells(page: bytes, start: int = 0) -> list[int]:
+    """Where the cells of a page are, whose header begins at ``start``."""
+    count, first = int.from_bytes(page[start + 3 : start + 5]), start + 8
+    first += 4 if page[start] == _INTERIOR else 0
+    return [int.from_bytes(page[at : at + 2]) for at in range(first, first + 2 * count, 2)]
+
+
+def _has_root(old: sqlite3.Connection, table: str) -> bool:
+    """Whether the page by which a table's rows are reached is one, and not overwritten."""
+    with contextlib.suppress(sqlite3.DatabaseError):
+        return bool(old.execute(f"SELECT max(rowid) FROM {table}").fetchall())
+    root = old.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+    size = old.execute("PRAGMA page_size").fetchone()[0]
+    with open(old.execute("PRAGMA database_list").fetchone()[2], "rb") as file:
+        last = os.fstat(file.fileno()).st_size // size
+        file.seek((root - 1) * size)
+        page = file.read(size)
+    if len(page) < size or page[0] not in (_INTERIOR, _LEAF):
+        return False
+    cells = _cells(page)
+    if not all(8 <= cell < size for cell in cells):
+        return False
+    below = [page[at : at + 4] for at in (*cells, 8)] if page[0] == _INTERIOR else []
+    return all(0 < int.from_bytes(number) <= last for number in below)
 
 
 def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
@@ -238,6 +261,8 @@ def _around_damage(old: sqlite3.Connection, table: str, names: list[str]) -> Ite
         except sqlite3.DatabaseError:
             if after == last:
                 yield ()
+            if not last and not after and not _has_root(old, table):
+                return
         # The next number; behind many that cannot be read in longer steps, because no one knows the last.
         after += 1 + (after - last) // _SINGLE_STEPS
 

@@ -99,6 +99,7 @@ def examine(
         ("trust", lambda: _trust(folders, workspace)),
         ("policy", lambda: _policy(folders, workspace)),
         ("instructions", lambda: instructions(folders.config_dir, workspace)),
+        ("rules", lambda: _rules(values)),
         ("hooks", lambda: _hooks(values)),
         ("MCP servers", lambda: _servers(values)),
         *online_services(folders.config_dir),
@@ -309,6 +310,18 @@ def _policy(folders: "AppFolders", workspace: str) -> DoctorCheck:
     if layers.project.rules and not layers.trusted:
         return DoctorCheck("policy", "note", "; ".join(parts), "The project's rules only tighten.")
     return DoctorCheck("policy", "ok", "; ".join(parts))
+
+
+def _rules(values: dict[str, object]) -> DoctorCheck:
+    """The number of rules in use, and the files that are left out."""
+    with closing_runtime(values, model=None) as runtime:
+        listing = runtime.parts.definitions("rules")
+    left_out = [f"left out: {problem.file} {problem.reason}" for problem in listing.problems]
+    state: State = "note" if left_out else "ok"
+    detail = "; ".join([f"{len(listing.definitions)} in use", *left_out])
+    return DoctorCheck(
+        "rules", state, detail, "sam-tui skills list --kind rules" if left_out else ""
+    )
 
 
 def _hooks(values: dict[str, object]) -> DoctorCheck:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("trust", short_help="Trust a folder's policy, hooks and instructions.")
 @click.argument("folder", required=False, metavar="[DIR]")
+@click.option("-C", "--workspace", metavar="DIR", help="The same as DIR.")
 @click.option("--list", "listed", is_flag=True, help="List the trusted folders and their state.")
 @click.option(
     "--show", is_flag=True, help="Show the files that would be trusted, and decide nothing."
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
 @click.option("--revoke", is_flag=True, help="End the trust.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list, or what is shown, as JSON.")
 def trust_command(
-    folder: str | None, *, listed: bool, show: bool, revoke: bool, as_json: bool
+    folder: str | None,
+    workspace: str | None,
+    *,
+    listed: bool,
+    show: bool,
+    revoke: bool,
+    as_json: bool,
 ) -> int:
     """Trust a folder (this one) as it is now.
 
@@ -34,6 +41,12 @@ def trust_command(
     from sam_tui.adapters.policy import AppFolders, FileTrust
     from sam_tui.core.authorization.paths.containment import Workspace
 
+    if folder and workspace and os.path.realpath(folder) != os.path.realpath(workspace):
+        raise UsageError(
+            f"{folder!a} and --workspace {workspace!a} are two folders.",
+            hint="Name the folder once.",
+        )
+    folder = folder or workspace
     if sum(map(bool, (listed, show, revoke))) > 1 or (listed and folder):
         raise UsageError("Use one of --list, --show and --revoke; --list takes no folder.")
     if as_json and not (listed or show):

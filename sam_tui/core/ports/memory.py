@@ -93,6 +93,23 @@ class LearntHit:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryEntry:
+    """Anything remembered, as a person lists it.
+
+    ``kind`` is a ``MemoryType``, a ``LearntKind`` or ``note``; ``key`` is a note's, else empty;
+    ``stored_at`` in seconds since the epoch.
+    """
+
+    id: str
+    kind: str
+    scope: Scope
+    key: str
+    text: str
+    stored_at: float
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedDocument:
     """A document whose text was put into memory, in pieces."""
 
@@ -222,6 +239,18 @@ class KnowledgeStore(Protocol):
 
     def prune(self, scope: Scope, rule: PruneRule) -> int:
         """Forget what the rule does not keep; returns how many."""
+        ...
+
+
+class MemoryEntries(Protocol):
+    """Memories, notes and knowledge of all scopes together."""
+
+    def entries(self) -> Sequence[MemoryEntry]:
+        """Everything remembered, newest first."""
+        ...
+
+    def delete(self, entry: MemoryEntry) -> bool:
+        """Delete an entry; False if it was no longer there."""
         ...
 
 

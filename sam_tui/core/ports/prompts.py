@@ -39,6 +39,8 @@ class FileProblem:
 
     file: str
     reason: str
+    faulty: bool = False
+    """Whether the file itself has to be corrected; else another one or its kind is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,10 @@ DefinitionKind = Literal["commands", "agents", "rules"]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A command, an agent or a rule of a file (``file`` is its path); ``values`` stand at its top."""
+    """A command, an agent or a rule of a file (``file`` is its path); ``values`` stand at its top.
+
+    ``globs`` are the patterns of the paths that a rule is about, empty for all.
+    """
 
     name: str
     description: str
@@ -165,6 +170,7 @@ class Definition:
     source: SkillSource
     file: str
     values: Mapping[str, str]
+    globs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

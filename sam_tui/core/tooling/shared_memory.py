@@ -1,18 +1,41 @@
 """Memory shared by conversations of one topic: the right to add, and the origin of entries."""
 
+from collections.abc import Sequence
+
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.memory import MemoryStore, Origin, Scope
+from sam_tui.core.ports.memory import MemoryEntry, MemoryStore, Origin, Scope
 from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import ToolContext
 
 _TOPIC = "topic:"
+_KINDS = {"workspace": "folder"}
 
 
 def origin_of(context: ToolContext) -> Origin:
     """The origin of an entry that a call stores."""
     return Origin(context.conversation, context.workspace)
+
+
+def knowledge_scope(scope: Scope, workspace: str) -> Scope:
+    """The scope of what is learnt, for a conversation whose memories have this one: its topic's, else
+    the workspace's, because knowledge outlives the conversation."""
+    return scope if scope.startswith(_TOPIC) else Scope(f"workspace:{workspace}")
+
+
+def entries_read(
+    entries: Sequence[MemoryEntry], scope: Scope, workspace: str
+) -> Sequence[MemoryEntry]:
+    """Those of the entries that the agent of a conversation reads whose memories have this scope."""
+    scopes = (scope, knowledge_scope(scope, workspace))
+    return [entry for entry in entries if entry.scope in scopes]
+
+
+def scope_in_words(scope: Scope) -> str:
+    """Whose memory a scope is: a topic's, a folder's or a conversation's."""
+    kind, colon, name = scope.partition(":")
+    return printable(f"{_KINDS.get(kind, kind)} {name}" if colon else f"conversation {scope}")
 
 
 async def scope_to_change(memories: MemoryStore, context: ToolContext, *texts: str) -> Scope:

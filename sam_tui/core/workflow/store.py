@@ -225,17 +225,13 @@ class WorkflowNotes:
     def add_artifact(
         self, execution: str, step: str, name: str, text: str, *, type_: str = "file"
     ) -> ArtifactRow:
-        """Keep a text with an open step. Raises ``WorkflowRefused``."""
+        """Keep a text with an open step. Raises ``WorkflowRefused``, of another step ``phase_mismatch``."""
         try:
             draft = ArtifactDraft.model_validate({"type": type_, "name": name, "content": text})
         except ValidationError as error:
             raise _invalid("artifact_invalid", error) from None
-        with self._transactions.case(execution) as case:
-            case.require_running()
-            attempts = case.attempts(step=step)
-            if not attempts:
-                raise WorkflowRefused("step_not_running", f"Step {step} is not open now.")
-            return keep_artifact(case, attempts[0], draft)
+        with self._transactions.open_step(execution, step) as (case, attempt):
+            return keep_artifact(case, attempt, draft)
 
     def add_summary(self, execution: str, step: str, summary: str, digest: str = "") -> None:
         """Store the short form of a result, for steps that read the result.

@@ -12,7 +12,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Conversation": (
         "new", "conversation", "conversation_new", "conversation_next", "conversation_previous",
         "resume", "fork", "fork_block", "take_over", "rewind", "undo", "copy", "copy_block",
-        "edit_block", "export_block", "export_conversation", "clear", "agents", "topic", "prompts",
+        "edit_block", "export_block", "export_conversation", "clear", "agents", "topic", "memories",
+        "prompts",
     ),
     "Model and context": ("model", "key", "context", "compact", "xray", "reminders", "pin"),
     "Trust": ("trust", "grants", "audit", "servers"),

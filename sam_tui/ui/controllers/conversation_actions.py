@@ -1,4 +1,4 @@
-"""What is done about the conversation on show: todos, undo, subagents, mini prompts, topic."""
+"""What is done about the conversation on show: todos, undo, subagents, mini prompts, topic, memory."""
 
 import os
 import time
@@ -8,7 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.todos.edits import TodoEdit
+from sam_tui.core.tooling.shared_memory import entries_read, scope_in_words
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.conversations import Conversations, age
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
@@ -18,8 +20,8 @@ from sam_tui.ui.screens.dialogs import Choice
 from sam_tui.ui.widgets.todo_panel import TodoEditAsked
 
 if TYPE_CHECKING:
-    from sam_tui.core.ids import ConversationId
     from sam_tui.core.ports.code import JournalEntry
+    from sam_tui.core.ports.memory import MemoryEntry
     from sam_tui.core.ports.prompts import Prompt
     from sam_tui.core.ports.storage import ConversationRecord, UserPrompt
 
@@ -105,7 +107,7 @@ class ConversationActions:
         empty = "This conversation has changed no file that can be restored."
         self._context.pick("undo a change", options, empty=empty)
 
-    def _undo(self, conversation: "ConversationId", entry: "JournalEntry") -> None:
+    def _undo(self, conversation: ConversationId, entry: "JournalEntry") -> None:
         undone = self._runtime.journal.undo(conversation, entry.id)
         self._context.notice(f"Undone: {undone.operation} on {', '.join(undone.paths)}")
 
@@ -170,7 +172,7 @@ class ConversationActions:
         empty = "There is no mini prompt."
         self._context.pick("turn a mini prompt on or off", options, empty=empty)
 
-    def _enable(self, conversation: "ConversationId", prompt: "Prompt", on: bool) -> None:
+    def _enable(self, conversation: ConversationId, prompt: "Prompt", on: bool) -> None:
         self._runtime.prompts.set_enabled(conversation, prompt.id, on)
         self._context.notice(f"{prompt.name} is {'on' if on else 'off'} here.")
 
@@ -183,7 +185,39 @@ class ConversationActions:
         shared = f"This conversation shares the memory of “{one_line(name, 40)}”."
         self._context.notice(shared if name.strip() else "This conversation has its own memory.")
 
-    def _conversation(self, command: str) -> "ConversationId | None":
+    def memories(self) -> None:
+        """Pick something that the agent reads here, to read or delete it."""
+        root, remembered = self._runtime.workspace.root, self._runtime.parts.remembered
+        scope = remembered.memories.scope_of(self._current.id or ConversationId(""))
+        options = [
+            (
+                Choice(
+                    one_line(f"{entry.key}  {entry.text}".strip(), 80),
+                    f"{entry.kind} · {scope_in_words(entry.scope)}",
+                ),
+                partial(self._memory, entry),
+            )
+            for entry in entries_read(remembered.entries.entries(), scope, root)
+        ]
+        self._context.pick("what the agent remembers", options, empty="Nothing is remembered yet.")
+
+    def _memory(self, entry: "MemoryEntry") -> None:
+        """Ask what to do with an entry."""
+        title = one_line(entry.key or entry.text, 60)
+
+        def read() -> None:
+            from sam_tui.ui.screens.reader import Reader, whole
+
+            self._context.app.push_screen(Reader(title, whole(entry.text)))
+
+        def delete() -> None:
+            deleted = self._runtime.parts.remembered.entries.delete(entry)
+            self._context.notice(f"{'Deleted' if deleted else 'Already gone'}: {title}")
+
+        ways = [(Choice("Read it"), read), (Choice("Delete it", "for good"), delete)]
+        self._context.pick(title, ways)
+
+    def _conversation(self, command: str) -> ConversationId | None:
         if self._current.id is None:
             words = f"{command} needs a conversation: send a first prompt to begin one."
             self._context.notice(words)

@@ -103,6 +103,11 @@ new MutationObserver(() => {
   if (document.body.classList.contains("-loaded")) document.querySelector("#terminal textarea").focus();
   if (document.body.classList.contains("-closed")) say("This workbench has ended.");
 }).observe(document.body, { attributeFilter: ["class"] });
+// Its end would end the workbench. A browser asks only where something was typed or clicked, in its own words.
+window.addEventListener("beforeunload", (event) => {
+  const { classList } = document.body;
+  if (classList.contains("-loaded") && !classList.contains("-closed")) event.preventDefault();
+});
 document.querySelector("#again").addEventListener("click", () => location.reload());
 sendKeys();
 takePastes();

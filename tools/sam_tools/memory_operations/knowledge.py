@@ -8,16 +8,14 @@ from sam_tools.memory_operations.report import knowledge_report, preview
 from sam_tui.core.ports import memory
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
-from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_origin
+from sam_tui.core.tooling.shared_memory import (
+    knowledge_scope,
+    origin_of,
+    scope_to_change,
+    told_origin,
+)
 
 SOLUTION_CONFIDENCE = 0.8
-
-
-def knowledge_scope(scope: memory.Scope, context: ToolContext) -> memory.Scope:
-    """The shared topic's, else the workspace's: what was learnt outlives the conversation."""
-    return (
-        memory.Scope(f"workspace:{context.workspace}") if scope == context.conversation else scope
-    )
 
 
 class Knowledge:
@@ -142,10 +140,12 @@ class Knowledge:
         return ToolResult(text, data={"removed": removed, "kept": left})
 
     def _scope(self, context: ToolContext) -> memory.Scope:
-        return knowledge_scope(self._memories.scope_of(context.conversation), context)
+        return knowledge_scope(self._memories.scope_of(context.conversation), context.workspace)
 
     async def _scope_to_change(self, context: ToolContext, *texts: str) -> memory.Scope:
-        return knowledge_scope(await scope_to_change(self._memories, context, *texts), context)
+        return knowledge_scope(
+            await scope_to_change(self._memories, context, *texts), context.workspace
+        )
 
 
 def _learnt(learnt: memory.Learnt) -> ToolResult:

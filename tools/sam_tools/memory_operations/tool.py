@@ -3,7 +3,7 @@
 from typing import Any
 
 from sam_tools.memory_operations.arguments import SearchMemory, StoreMemory
-from sam_tools.memory_operations.knowledge import Knowledge, knowledge_scope
+from sam_tools.memory_operations.knowledge import Knowledge
 from sam_tools.memory_operations.notes import Notes
 from sam_tools.memory_operations.report import (
     collections_report,
@@ -17,7 +17,12 @@ from sam_tui.core.ports.memory import KeyValueStore, KnowledgeStore, MemoryDraft
 from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_origin
+from sam_tui.core.tooling.shared_memory import (
+    knowledge_scope,
+    origin_of,
+    scope_to_change,
+    told_origin,
+)
 
 _DAY = 86_400.0
 _TAGS, _TAG = 20, 60
@@ -94,7 +99,7 @@ class MemoryOperations:
         context.emit("Looking through memory\n")
         await self._memories.prepare([query])
         hits = self._memories.search(scope, query, limit=arguments.limit, threshold=threshold)
-        domain = knowledge_scope(scope, context)
+        domain = knowledge_scope(scope, context.workspace)
         learnt = self._knowledge.search(
             domain, query, limit=min(_KNOWN, arguments.limit), threshold=threshold
         )
@@ -132,7 +137,7 @@ class MemoryOperations:
 
     async def _collections(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         scope = self._memories.scope_of(context.conversation)
-        domain = knowledge_scope(scope, context)
+        domain = knowledge_scope(scope, context.workspace)
         counts = self._memories.counts(scope)
         recent = len(self._memories.recent(scope, self._clock.now() - _DAY))
         notes, learnt = len(self._notes.keys(scope)), len(self._knowledge.list(domain))

@@ -3,13 +3,8 @@
 from collections.abc import Sequence
 
 from sam_tui.core.authorization.commands.inspection import Traits, traits, unknown_words
-from sam_tui.core.authorization.commands.table import (
-    READ_ONLY,
-    CommandClass,
-    GitTable,
-    Program,
-    known_words,
-)
+from sam_tui.core.authorization.commands.options import known_words
+from sam_tui.core.authorization.commands.table import READ_ONLY, CommandClass, GitTable, Program
 from sam_tui.core.ports.policy import Word
 
 _TAKES_NEXT = ("-c", "--config-env")

@@ -4,14 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sam_tui.core.authorization.commands.table import (
-    CommandClass,
-    CommandTable,
-    Options,
-    Program,
-    has_flag,
-    known_words,
-)
+from sam_tui.core.authorization.commands.options import Options, has_flag, known_words
+from sam_tui.core.authorization.commands.table import CommandClass, CommandTable, Program
 from sam_tui.core.ports.policy import Word
 
 _SED_SAFE = re.compile(

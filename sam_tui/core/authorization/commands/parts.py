@@ -39,6 +39,8 @@ class CommandPart:
     paths: tuple[NamedPath, ...] = ()
     hosts: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
+    peers: tuple[str, ...] = ()
+    """Hosts that restricting rules alone are about, as that of ``ssh host``."""
 
     @property
     def heaviest(self) -> CommandClass:

@@ -12,14 +12,13 @@ from sam_tui.core.authorization.commands.inspection import (
     traits,
     unknown_words,
 )
+from sam_tui.core.authorization.commands.options import has_flag, known_words
 from sam_tui.core.authorization.commands.table import (
     COMMAND_CLASSES,
     READ_ONLY,
     WORKSPACE_WRITE,
     CommandClass,
     CommandTable,
-    has_flag,
-    known_words,
 )
 from sam_tui.core.ports.policy import Word
 

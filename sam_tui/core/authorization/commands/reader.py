@@ -18,6 +18,7 @@ from sam_tui.core.authorization.commands.table import (
     WORKSPACE_WRITE,
     CommandClass,
     CommandTable,
+    Program,
     builtin_table,
 )
 from sam_tui.core.authorization.commands.wrappers import (
@@ -27,7 +28,7 @@ from sam_tui.core.authorization.commands.wrappers import (
     taints,
     unwrap,
 )
-from sam_tui.core.authorization.network.hosts import host_of
+from sam_tui.core.authorization.network.hosts import host_of, host_of_word
 from sam_tui.core.ports.policy import (
     Redirection,
     ShellParser,
@@ -193,9 +194,12 @@ class _TextReader:
         name, judged = _judged(inner, functions, self._table)
         judged = at_least(name, judged, self._table)
         classes, why = _with_files(judged, files)
-        operands = inner.words[1:]
+        operands, program = inner.words[1:], self._table.program(name)
+        addresses = (*filter(None, (host_of(word.text) for word in operands)), *_reached(files))
+        bare = _bare_hosts(program, operands)
+        restricts = program.hosts is not None and program.hosts.restricts
         plain = judged.exact and classes != READ_ONLY  # then every word may be a file of the folder
-        paths = self._paths(operands, self._table.program(name).writes, plain=plain)
+        paths = self._paths(operands, program.writes, plain=plain)
         paths += self._all_named(word for word in values if word.static and _pathlike(word))
         return CommandPart(
             (name, *(word.text for word in operands)),
@@ -204,8 +208,9 @@ class _TextReader:
             judged.exact,
             inner.exact,
             (*paths, *files),
-            (*filter(None, (host_of(word.text) for word in operands)), *_reached(files)),
+            addresses if restricts else tuple(dict.fromkeys((*addresses, *bare))),
             tuple(word.text for word in (*operands, *values) if _is_code(word)),
+            bare if restricts else (),
         )
 
     def _paths(self, operands: Sequence[Word], writes: str, *, plain: bool) -> list[NamedPath]:
@@ -349,6 +354,12 @@ def _with_files(judged: Traits, files: Sequence[NamedPath]) -> tuple[frozenset[C
     if reached := _reached(files):
         classes, why = (classes - READ_ONLY) | _NETWORK, f"it speaks to {reached[0]}"
     return classes, why
+
+
+def _bare_hosts(program: Program, operands: Sequence[Word]) -> tuple[str, ...]:
+    """The hosts that operands name without a scheme, each once."""
+    texts = program.hosts.of(operands) if program.hosts else []
+    return tuple(dict.fromkeys(host for host in map(host_of_word, texts) if host))
 
 
 def _reached(files: Sequence[NamedPath]) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ make it heavier, and whether it runs another program. docs/guard.md describes th
 import functools
 import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from sam_tui.core.ports.policy import Word
+from sam_tui.core.authorization.commands.options import HostWords, Options
 
 CommandClass = Literal["read-only", "workspace-write", "network", "destructive", "privileged"]
 COMMAND_CLASSES: tuple[CommandClass, ...] = (
@@ -25,82 +25,6 @@ COMMAND_CLASSES: tuple[CommandClass, ...] = (
 """From the lightest to the heaviest."""
 READ_ONLY: frozenset[CommandClass] = frozenset(("read-only",))
 WORKSPACE_WRITE: frozenset[CommandClass] = frozenset(("workspace-write",))
-_ANY = frozenset(("*",))
-
-
-def known_words(words: Sequence[Word]) -> bool:
-    """Whether every word is known, and none is a pattern that a file called like an option fits."""
-    return all(word.static and not (word.pattern and word.text[:1] in "*?[-") for word in words)
-
-
-def has_flag(text: str, flags: Collection[str]) -> bool:
-    """Whether a word is one of the flags: alone, abbreviated, with a value, or among short ones."""
-    if text.startswith("--"):
-        name = text.partition("=")[0]
-        return len(name) > 2 and any(
-            flag.startswith("--") and flag.startswith(name) for flag in flags
-        )
-    if text.startswith("-") and len(text) > 1:
-        return any(flag == text or (len(flag) == 2 and flag[1] in text[1:]) for flag in flags)
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of a program that do not change its class.
-
-    ``flags`` stand alone, ``valued`` take the rest of their word or the next one for their value. With
-    ``*`` among the flags every word is one.
-    """
-
-    flags: frozenset[str] = frozenset()
-    valued: frozenset[str] = frozenset()
-    _letters: str = field(default="", repr=False)
-
-    @classmethod
-    def of(cls, flags: str, valued: str = "") -> "Options":
-        """Options from two lists of words."""
-        alone = frozenset(flags.split())
-        return cls(alone, frozenset(valued.split()), "".join(f[1] for f in alone if len(f) == 2))
-
-    def __or__(self, other: "Options") -> "Options":
-        """Both together."""
-        both = (" ".join(self.flags | other.flags), " ".join(self.valued | other.valued))
-        return Options.of(*both)
-
-    def know(self, words: Sequence[Word]) -> bool:
-        """Whether all options among words are known. A word that is not static counts for none."""
-        if self.flags >= _ANY:
-            return True
-        remaining = iter(words)
-        for word in remaining:
-            text = word.text if word.static else ""
-            if text == "--":
-                return True
-            if not text.startswith("-") or text == "-":
-                continue
-            takes_next = self._takes_next(text)
-            if takes_next is None:
-                return False
-            if takes_next:
-                next(remaining, None)
-        return True
-
-    def _takes_next(self, text: str) -> bool | None:
-        """Whether an option takes the next word as its value; None for an unknown option."""
-        name = text.partition("=")[0]
-        if name in self.flags or name in self.valued:
-            return text in self.valued and len(text) == 2
-        return None if text.startswith("--") else self._cluster(text)
-
-    def _cluster(self, text: str) -> bool | None:
-        """Whether short options in one word take the next word; None where one is not known."""
-        for at, letter in enumerate(text[1:], 2):
-            if f"-{letter}" in self.valued:
-                return at == len(text)
-            if letter not in self._letters and not letter.isdigit():
-                return None
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +46,7 @@ class Program:
 
     classes: frozenset[CommandClass] = frozenset()
     """Empty for what writes, and may run or touch anything."""
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     heavier: Mapping[CommandClass, frozenset[str]] = field(
         default_factory=dict[CommandClass, frozenset[str]]
     )
@@ -141,6 +65,7 @@ class Program:
     inspect: str = ""
     """The name of the function that judges the arguments."""
     wraps: Wrapping | None = None
+    hosts: HostWords | None = None
     version: bool = False
     """Whether ``--version`` alone does nothing else, whatever the folder holds."""
     shell: bool = False
@@ -229,8 +154,8 @@ def _joined(known: Program, added: Program) -> Program:
 
 _OWN_KEYS = ("names", "class", "flags", "valued", "options", "words", "subcommand")
 """What a person's policy may say of a program."""
-_KEYS = (*_OWN_KEYS, "stands_for", "writes", "runs", "inspect", "wraps", "version", "shell", "interpreter",
-         "copies", "prefix", "scripts", "lists", "alone")  # fmt: skip
+_KEYS = (*_OWN_KEYS, "stands_for", "writes", "runs", "inspect", "wraps", "hosts", "version", "shell",
+         "interpreter", "copies", "prefix", "scripts", "lists", "alone")  # fmt: skip
 
 
 class EntryError(ValueError):
@@ -283,6 +208,7 @@ def _entries(entry: object, keys: Collection[str]) -> dict[str, Program]:
         runs=frozenset(_text(fields, "runs").split()),
         inspect=_text(fields, "inspect"),
         wraps=_wrapping(fields),
+        hosts=_host_words(fields),
         version=bool(fields.get("version")),
         shell=bool(fields.get("shell")),
         interpreter=bool(fields.get("interpreter")),
@@ -336,6 +262,19 @@ def _wrapping(program: Mapping[str, object]) -> Wrapping | None:
         cast("int", fields.get("before", 0)),
         bool(fields.get("joins")),
         bool(fields.get("writes")),
+    )
+
+
+def _host_words(program: Mapping[str, object]) -> HostWords | None:
+    """Which words name hosts, by a table entry; None if the program names them by addresses alone."""
+    if "hosts" not in program:
+        return None
+    fields = cast("dict[str, object]", program["hosts"])
+    return HostWords(
+        cast("Literal['all', 'first', 'remote']", fields["words"]),
+        Options.of(_text(fields, "flags"), _text(fields, "valued")),
+        _pattern(_text(fields, "skips")),
+        bool(fields.get("restricts")),
     )
 
 

@@ -194,6 +194,12 @@ def host_of(text: str) -> str:
     return host.partition(":")[0].rstrip(".").lower()
 
 
+def host_of_word(text: str) -> str:
+    """The host of an address whose scheme may be missing: ``u@a.org:80/x``, ``::1``."""
+    address = address_of(text)
+    return str(address) if address is not None else host_of(text) or host_of(f"x://{text}")
+
+
 def connected(target: str) -> tuple[str, int | None]:
     """The host and port of ``connect to host:port``, or the host of an address; empty for all else."""
     if target.startswith(CONNECTION):

@@ -170,7 +170,9 @@ class Rule:
 
     def _names_target(self, part: CommandPart) -> bool:
         """Whether the rule covers any host and any path that the command names."""
-        if self.host and not any(host_covered(self.host, host) for host in part.hosts):
+        if self.host and not any(
+            host_covered(self.host, host) for host in (*part.hosts, *part.peers)
+        ):
             return False
         return not self.path or any(
             path.real and self.path.covers(path.real) for path in part.paths

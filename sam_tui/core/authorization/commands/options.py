@@ -1,0 +1,131 @@
+"""The words behind a program: its options and their values, operands, and the hosts that these name."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from sam_tui.core.ports.policy import Word
+
+_ANY = frozenset(("*",))
+
+
+def known_words(words: Sequence[Word]) -> bool:
+    """Whether every word is known, and none is a pattern that a file called like an option fits."""
+    return all(word.static and not (word.pattern and word.text[:1] in "*?[-") for word in words)
+
+
+def has_flag(text: str, flags: Collection[str]) -> bool:
+    """Whether a word is one of the flags: alone, abbreviated, with a value, or among short ones."""
+    if text.startswith("--"):
+        name = text.partition("=")[0]
+        return len(name) > 2 and any(
+            flag.startswith("--") and flag.startswith(name) for flag in flags
+        )
+    if text.startswith("-") and len(text) > 1:
+        return any(flag == text or (len(flag) == 2 and flag[1] in text[1:]) for flag in flags)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a program that do not change its class.
+
+    ``flags`` stand alone, ``valued`` take the rest of their word or the next one for their value. With
+    ``*`` among the flags every word is one.
+    """
+
+    flags: frozenset[str] = frozenset()
+    valued: frozenset[str] = frozenset()
+    _letters: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, flags: str, valued: str = "") -> "Options":
+        """Options from two lists of words."""
+        alone = frozenset(flags.split())
+        return cls(alone, frozenset(valued.split()), "".join(f[1] for f in alone if len(f) == 2))
+
+    def __or__(self, other: "Options") -> "Options":
+        """Both together."""
+        both = (" ".join(self.flags | other.flags), " ".join(self.valued | other.valued))
+        return Options.of(*both)
+
+    def know(self, words: Sequence[Word]) -> bool:
+        """Whether all options among words are known. A word that is not static counts for none."""
+        if self.flags >= _ANY:
+            return True
+        remaining = iter(words)
+        for word in remaining:
+            text = word.text if word.static else ""
+            if text == "--":
+                return True
+            if not text.startswith("-") or text == "-":
+                continue
+            takes_next = self._takes_next(text)
+            if takes_next is None:
+                return False
+            if takes_next:
+                next(remaining, None)
+        return True
+
+    def _takes_next(self, text: str) -> bool | None:
+        """Whether an option takes the next word as its value; None for an unknown option."""
+        name = text.partition("=")[0]
+        if name in self.flags or name in self.valued:
+            return text in self.valued and len(text) == 2
+        return None if text.startswith("--") else self._cluster(text)
+
+    def _cluster(self, text: str) -> bool | None:
+        """Whether short options in one word take the next word; None where one is not known."""
+        for at, letter in enumerate(text[1:], 2):
+            if f"-{letter}" in self.valued:
+                return at == len(text)
+            if letter not in self._letters and not letter.isdigit():
+                return None
+        return False
+
+    def operands(self, words: Sequence[Word]) -> list[Word]:
+        """The words that are neither options nor values of known ones; of an unknown option the value in
+        the same word, if it may be an address."""
+        operands: list[Word] = []
+        remaining = iter(words)
+        for word in remaining:
+            if word.text == "--":
+                return [*operands, *remaining]
+            if not word.text.startswith("-") or word.text == "-":
+                operands.append(word)
+            elif (value := self._value(word.text)) is None:
+                next(remaining, None)
+            elif "." in value or ":" in value:
+                operands.append(replace(word, text=value))
+        return operands
+
+    def _value(self, option: str) -> str | None:
+        """What an unknown option has in its own word; None for a known one that takes the next word."""
+        name, _, value = option.partition("=")
+        if option.startswith("--"):
+            return None if option in self.valued else "" if name in self.valued else value
+        takes_next = self._cluster(option)
+        return None if takes_next else "" if takes_next is False else value or option[2:]
+
+
+@dataclass(frozen=True, slots=True)
+class HostWords:
+    """Which operands of a program name a host without a scheme: all, the first, or ``host:path``.
+
+    Operands that ``skips`` matches name none. With ``restricts`` the hosts count for rules that deny or ask
+    alone: who may reach a host may not therefore run what such a program runs there.
+    """
+
+    words: Literal["all", "first", "remote"]
+    options: Options
+    skips: re.Pattern[str]
+    restricts: bool
+
+    def of(self, words: Sequence[Word]) -> list[str]:
+        """The texts that name hosts, among the words behind the program."""
+        texts = [word.text for word in self.options.operands(words)]
+        if self.words == "remote":
+            return [text for text in texts if ":" in text.partition("/")[0]]
+        named = [text for text in texts if not self.skips.fullmatch(text)]
+        return named[:1] if self.words == "first" else named
