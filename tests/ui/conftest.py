@@ -10,7 +10,7 @@ from textual._context import active_app
 from sam_tui.ui.theme import ThemeStylesheet
 from sam_tui.ui.widgets.terminal import repeated_keys
 from tests.fakes.engine_kit import RawModel
-from tests.ui.driver import Stage, build_stage
+from tests.ui.driver import SIDE_SHOWN, Stage, build_stage
 
 
 @pytest.fixture(autouse=True)
@@ -66,8 +66,19 @@ def model() -> RawModel:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, model: RawModel, monkeypatch: pytest.MonkeyPatch) -> Stage:
+def side_column() -> None:
+    """The side column stands from the start, with a shell in it, where a person has it open when needed."""
+
+
+@pytest.fixture
+def stage(
+    tmp_path: Path,
+    model: RawModel,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> Stage:
     """A runtime with a model. The shell is a quiet bash."""
     monkeypatch.setenv("SHELL", "/bin/bash")
     monkeypatch.setenv("PS1", "$ ")
-    return build_stage(tmp_path, model)
+    layout = SIDE_SHOWN if "side_column" in request.fixturenames else None
+    return build_stage(tmp_path, model, layout)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +66,12 @@ class StillApp(SamApp):
 
 @dataclass
 class Stage:
-    """A runtime with every real tool, its model, and its workspace folder."""
+    """A runtime with every real tool, its model, its workspace folder, and the stored layout."""
 
     runtime: Runtime
     model: RawModel
     workspace: Path
+    layout: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     async def start(self, progress: Callable[[str], None]) -> Runtime:
         """What the app is given to start."""
@@ -78,7 +79,13 @@ class Stage:
         return self.runtime
 
 
-def build_stage(folder: Path, model: RawModel | None) -> Stage:
+SIDE_SHOWN: Mapping[str, Any] = {"side": "show"}
+"""The layout in which the side column stands from the start, with a shell in it."""
+
+
+def build_stage(
+    folder: Path, model: RawModel | None, layout: Mapping[str, Any] | None = None
+) -> Stage:
     """A runtime over a fresh workspace; somebody is there to answer."""
     workspace = folder / "ws"
     workspace.mkdir(parents=True, exist_ok=True)
@@ -86,7 +93,7 @@ def build_stage(folder: Path, model: RawModel | None) -> Stage:
     runtime = build(options, {"HOME": str(folder), "SAM_TUI_CONFIG_DIR": str(folder / "settings")})
     if model is not None:
         runtime.use_model(model)
-    return Stage(runtime, model or RawModel(), workspace)
+    return Stage(runtime, model or RawModel(), workspace, layout or {})
 
 
 Motion = type[events.MouseDown] | type[events.MouseUp]
@@ -173,22 +180,18 @@ class Remembered:
         self.sections[section] = values
 
 
-SIDE_SHOWN: Mapping[str, Any] = {"side": "show"}
-
-
 def app_over(
     stage: Stage,
     kind: type[SamApp] = QuickApp,
     *,
     prompt: str = "",
     conversation: str | None = None,
-    layout: Mapping[str, Any] = SIDE_SHOWN,
 ) -> SamApp:
-    """An app over the stage's runtime. Its side column stands always, unless ``layout`` says otherwise."""
+    """An app over the stage's runtime."""
     return kind(
         stage.start,
         workspace=str(stage.workspace),
         prompt=prompt,
         conversation=conversation,
-        terms=ScreenTerms(Remembered({"layout": layout})),
+        terms=ScreenTerms(Remembered({"layout": stage.layout})),
     )

@@ -82,7 +82,7 @@ async def test_three_writes_are_counted_named_listed_and_allowed_at_once(
     stage: Stage, model: RawModel
 ) -> None:
     heard = stage.runtime.bus.subscribe()
-    async with driven(app_over(stage, layout={}), (80, 24)) as me:
+    async with driven(app_over(stage), (80, 24)) as me:
         await begin(me, stage, model, *(writing(f"new/{n}.txt") for n in "abc"))
         panel = await asked(me, "Approve? 1 of 3 · a all 3 of this kind")
         rows = [row.strip(" ┃").rstrip() for row in me.drawn().splitlines()]
@@ -114,7 +114,7 @@ async def test_three_writes_are_counted_named_listed_and_allowed_at_once(
 async def test_three_commands_are_denied_at_once_and_each_has_its_own_result(
     stage: Stage, model: RawModel
 ) -> None:
-    async with driven(app_over(stage, layout={}), (80, 24)) as me:
+    async with driven(app_over(stage), (80, 24)) as me:
         await begin(me, stage, model, *(running(f"touch {n}.txt") for n in "abc"))
         panel = await asked(me, "1 of 3 · a all 3 of this kind", "2 more: run_command $ touch b.t")
         await me.pilot.press("a", "c", *"not now", "enter")
@@ -135,7 +135,7 @@ async def test_three_commands_are_denied_at_once_and_each_has_its_own_result(
 async def test_calls_of_two_kinds_are_counted_together_and_answered_one_by_one(
     stage: Stage, model: RawModel
 ) -> None:
-    async with driven(app_over(stage, layout={}), (80, 24)) as me:
+    async with driven(app_over(stage), (80, 24)) as me:
         await begin(me, stage, model, writing("a.txt"), running("touch c.txt"), writing("b.txt"))
         await asked(me, "Approve? 1 of 3 · a all 2 of this kind", "run_command $ touch c.txt · cr")
         await me.pilot.press("1")
@@ -153,7 +153,7 @@ async def test_calls_of_two_kinds_are_counted_together_and_answered_one_by_one(
 async def test_a_call_whose_file_changed_since_it_was_listed_is_asked_about_by_itself(
     stage: Stage, model: RawModel
 ) -> None:
-    async with driven(app_over(stage, layout={}), (80, 24)) as me:
+    async with driven(app_over(stage), (80, 24)) as me:
         await begin(me, stage, model, *(writing(f"{n}.txt") for n in "abc"))
         await asked(me, "1 of 3")
         (stage.workspace / "b.txt").write_text("precious\n")
@@ -175,7 +175,7 @@ async def test_a_call_that_an_earlier_one_led_elsewhere_is_asked_about_by_itself
     (stage.workspace / "link").symlink_to(outside)
     (stage.workspace / "a.txt").write_text("mine\n")
     rename = {"operation": "rename_file"}
-    async with driven(app_over(stage, layout={}), (80, 24)) as me:
+    async with driven(app_over(stage), (80, 24)) as me:
         await begin(
             me,
             stage,
@@ -196,7 +196,7 @@ async def test_a_call_that_an_earlier_one_led_elsewhere_is_asked_about_by_itself
 async def test_what_was_answered_in_a_list_ends_with_the_turn(
     stage: Stage, model: RawModel
 ) -> None:
-    async with driven(app_over(stage, layout={}), (80, 24)) as me:
+    async with driven(app_over(stage), (80, 24)) as me:
         await begin(me, stage, model, running("tail -f /dev/null > z"), running("touch b.txt"))
         await asked(me, "1 of 2")
         await allow_all(me)  # the first waits for input that never comes

@@ -189,6 +189,7 @@ async def test_a_server_that_runs_when_plan_mode_begins_is_named(stage: Stage) -
         await me.until(lambda: "write to the workspace: MCP server one." in me.transcript())
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:watched-command")
 async def test_a_running_command_is_watched_live_in_a_tab_without_its_secrets(
     stage: Stage, monkeypatch: pytest.MonkeyPatch

@@ -29,6 +29,8 @@ from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, QuickApp, Stage, app_over, driven
 from tests.ui.terminals import in_shell
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 CODE = "".join(f"    value_{n} = compute({n})  # and so on\n" for n in range(12))
 ANSWER = (
     "Some *words* that wrap at the end of the row, `code`, and more of them so that it does wrap.\n\n"

@@ -64,7 +64,7 @@ async def test_what_the_person_left_is_asked_about_again_written_and_told_to_the
         calls(("file_operations", {**edit, "newString": "evil"})),
         [TextDelta("seen")],
     ]
-    async with driven(app_over(stage, layout={}), (80, 24)) as me:
+    async with driven(app_over(stage), (80, 24)) as me:
         await me.ready()
         me.bench.perform("mode", "ask-all")
         await me.send("write it")

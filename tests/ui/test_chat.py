@@ -25,6 +25,7 @@ def says(text: str) -> list[TextDelta]:
     return [TextDelta(text)]
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:send", "ui:no-markup")
 async def test_a_prompt_is_sent_and_answered_as_plain_text(stage: Stage, model: RawModel) -> None:
     async with driven(app_over(stage), SIZES[0]) as me:

@@ -29,6 +29,7 @@ async def listed(me: Driver) -> None:
     await me.pilot.pause()
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:grants")
 @pytest.mark.parametrize("size", [(60, 20), (120, 40)])
 async def test_what_is_allowed_for_a_while_is_listed_and_taken_back(

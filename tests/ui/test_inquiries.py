@@ -68,6 +68,7 @@ def outside(stage: Stage) -> dict[str, str]:
     return {"operation": "create_file", "filePath": str(target), "content": "new [text]\n"}
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:approve", "ui:approval-whole", "ui:allow-comment")
 @pytest.mark.parametrize("size", [(40, 10), (40, 12), (60, 16), (80, 24), (120, 40), (200, 50)])
 async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(

@@ -14,6 +14,8 @@ import sam_tui.ui
 from tests.ui.driver import Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 
 @pytest.mark.requirement("ui:late-timers")
 async def test_a_terminal_goes_on_being_drawn_where_timers_are_late(

@@ -21,6 +21,8 @@ from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, type_line
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 
 def inside(me: Driver, widget: Widget) -> bool:
     """Whether a widget is to be seen whole."""

@@ -14,6 +14,8 @@ from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, QuickApp, Stage, app_over, driven
 from tests.ui.test_chat import says
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 _SIZE = (120, 40)
 
 

@@ -12,6 +12,8 @@ from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.ui.driver import Stage, app_over, driven
 from tests.ui.test_inquiries import REQUEST, ask, panel, shown
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 
 @pytest.mark.requirement("ui:keys-stay")
 async def test_a_question_does_not_take_the_keys_from_a_terminal_in_use(stage: Stage) -> None:

@@ -12,6 +12,8 @@ from sam_tui.ui.widgets.terminal.replay import ReplayView, clock
 from tests.ui.driver import Driver, Heard, Stage, app_over, driven
 from tests.ui.terminals import drag, drawn, in_shell, mouse, type_line
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 HOSTILE = (
     "\x1b]52;c;ZXZpbA==\x07\x1b]2;pwned\x07\x07\x1b]8;;file:///etc/passwd\x07click\x1b]8;;\x07 me"
 )

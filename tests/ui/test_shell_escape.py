@@ -7,6 +7,8 @@ from sam_tui.ui import slash
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Stage, app_over, driven
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 
 @pytest.mark.requirement("ui:shell-escape")
 async def test_a_command_runs_in_the_shell_beside_and_its_output_goes_along_with_the_next_prompt(

@@ -19,7 +19,7 @@ from tests.ui.terminals import LEAVE_CHORD
 async def test_the_side_column_opens_when_it_has_something_and_is_divided_as_the_person_wants(
     stage: Stage,
 ) -> None:
-    app = app_over(stage, layout={})
+    app = app_over(stage)
     async with driven(app) as me:
         await me.ready()
         chat = me.app.chat

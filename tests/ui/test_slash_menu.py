@@ -50,6 +50,7 @@ async def test_every_command_is_reached_by_arrows_with_all_its_help(stage: Stage
         await me.until(lambda: menu(me).marked is list(BY_SLASH.values())[-1])
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:slash-menu")
 async def test_enter_takes_the_marked_command_and_tab_completes_it(stage: Stage) -> None:
     async with driven(app_over(stage)) as me:

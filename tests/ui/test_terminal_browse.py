@@ -8,6 +8,8 @@ from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, shows
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 
 async def looking_back(me: Driver, text: str) -> TerminalView:
     """Some text in the shell, and the keys in looking back."""

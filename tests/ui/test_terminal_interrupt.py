@@ -8,6 +8,8 @@ from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 DEAF = "bash -c 'trap \"\" INT TERM; echo de''af; while :; do sleep 1; done'"
 
 

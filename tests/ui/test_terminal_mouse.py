@@ -9,6 +9,8 @@ from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import drag, drawn, in_shell, mouse, shows, type_line
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 
 async def heard(me: Driver, view: TerminalView, modes: str) -> None:
     """A program that wants what ``modes`` say, and shows what it hears."""

@@ -18,6 +18,8 @@ from sam_tui.ui.widgets.terminal.cells import with_cursor
 from tests.ui.driver import Driver, Heard, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, shows, type_line
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 WRITE = "printf '\\e]52;c;%s\\a' $(printf %s {} | base64)"
 
 

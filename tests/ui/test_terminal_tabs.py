@@ -10,6 +10,8 @@ from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import drawn
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 
 async def with_shell(me: Driver) -> TerminalPanel:
     """Wait for the first shell."""

@@ -24,6 +24,8 @@ from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, type_line
 
+pytestmark = pytest.mark.usefixtures("side_column")
+
 
 @pytest.mark.requirement("ui:terminal")
 async def test_the_shell_is_typed_into_drawn_and_knows_its_size(stage: Stage) -> None:

@@ -44,6 +44,7 @@ class Person(Driver):
         await self.until(lambda: list(self.app.chat.todos.items) == self.items())
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:todo-keys")
 async def test_an_empty_list_names_its_key_only_while_it_has_the_keys(stage: Stage) -> None:
     async with driven(app_over(stage)) as driver:
@@ -72,6 +73,7 @@ async def at_the_list(stage: Stage, size: tuple[int, int] = (120, 40)) -> AsyncG
         yield me
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:todo-keys")
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 async def test_the_list_takes_the_keys_and_gives_them_back(
@@ -148,6 +150,7 @@ async def test_what_is_completed_is_removed_only_when_confirmed(stage: Stage) ->
         assert me.titles() == ["Three"]
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:todo-keys")
 async def test_stray_keys_do_nothing_and_an_empty_list_bears_them_all(
     stage: Stage, tmp_path: Path
@@ -156,7 +159,9 @@ async def test_stray_keys_do_nothing_and_an_empty_list_bears_them_all(
         await me.press("enter", "left", "backspace", "x", "1", "E", "A", "D")
         assert tuple(me.items()) == LIST
         assert me.app.chat.prompt.area.text == "x1EAD"
-    other = build_stage(tmp_path / "other", RawModel())  # the first ended with its app
+    other = build_stage(
+        tmp_path / "other", RawModel(), stage.layout
+    )  # the first ended with its app
     async with driven(app_over(other), (80, 24)) as driver:
         me = Person(driver.app, driver.pilot)
         await me.ready()
@@ -165,6 +170,7 @@ async def test_stray_keys_do_nothing_and_an_empty_list_bears_them_all(
         assert me.items() == []
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:todo-keys")
 async def test_the_first_item_of_a_new_conversation_opens_it(stage: Stage) -> None:
     async with driven(app_over(stage)) as driver:

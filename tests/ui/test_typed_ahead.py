@@ -119,6 +119,7 @@ def at_once(app: SamApp, *parts: str | tuple[str, ...]) -> None:
             app.post_message(events.Key(KEYS.get(key, key), text))
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:typed-behind")
 async def test_keys_right_behind_the_key_that_leads_elsewhere_are_for_where_it_leads(
     stage: Stage,
@@ -197,6 +198,7 @@ async def test_keys_typed_at_a_list_count_in_their_order_also_before_it_is_there
         assert results == [chosen]
 
 
+@pytest.mark.usefixtures("side_column")
 @pytest.mark.requirement("ui:key-order")
 async def test_a_terminal_chosen_right_behind_a_prompt_stays_on_a_narrow_screen(
     stage: Stage,

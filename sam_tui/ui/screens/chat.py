@@ -81,6 +81,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         """The layout; ``app.tcss`` gives the sizes."""
+        self._lay_out()
         too_small = f"sam needs at least {_LEAST_WIDTH} columns and {_LEAST_HEIGHT} rows."
         yield Static(Content(too_small), markup=False, id="too-small")
         with Container(id="body"):
@@ -93,10 +94,19 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         """The widgets that Tab visits: not the terminals, whose programs get Tab."""
         return [w for w in super().focus_chain if not isinstance(w, TerminalView)]
 
+    def set_focus(
+        self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
+    ) -> None:
+        """Give the keys to a widget; not while the app ends, when Textual removes one after the other."""
+        if self.app.is_running:  # pyright: ignore[reportUnknownMemberType]
+            super().set_focus(widget, scroll_visible, from_app_focus)
+
     @property
     def narrow(self) -> bool:
         """Whether the window has room for only one of transcript and side column."""
-        return self._zoomed or self._layout.takes_turns(self.size.width)
+        # The window's before the first layout, so that nothing gets other styles with it.
+        columns = self.size.width or self.app.size.width  # pyright: ignore[reportUnknownMemberType]
+        return self._zoomed or self._layout.takes_turns(columns)
 
     @property
     def layout_wish(self) -> Layout:

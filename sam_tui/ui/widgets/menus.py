@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from textual import events
 from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static
 
 from sam_tui.ui.actions import WorkbenchAction, keys_of
@@ -30,10 +31,16 @@ class HintTaken(Message):
 
 
 class HintMenu(Static, Generic[T]):
-    """Shows some of the entries, each drawn by ``row``, and below them ``about`` the marked one."""
+    """Shows some of the entries, each drawn by ``row``, and below them ``about`` the marked one.
 
-    def __init__(self, row: Row[T], about: Callable[[T], str] = lambda _: "", *, id: str) -> None:
+    It comes below ``area`` with its first entries.
+    """
+
+    def __init__(
+        self, area: Widget, row: Row[T], about: Callable[[T], str] = lambda _: "", *, id: str
+    ) -> None:
         super().__init__(markup=False, id=id, classes="hints")
+        self._area = area
         self._row = row
         self._about = about
         self.display = False
@@ -55,6 +62,8 @@ class HintMenu(Static, Generic[T]):
         """
         if not entries and not self._entries:
             return
+        if not self.is_attached and isinstance(self._area.parent, Widget):
+            self._area.parent.mount(self, after=self._area)
         if list(entries) != list(self._entries):
             self._entries, self._at, self._top, self.moved = entries, 0, 0, False
         self.display = bool(entries)
@@ -122,8 +131,8 @@ class HintMenu(Static, Generic[T]):
 class FileMenu(HintMenu[str]):
     """Paths in the workspace, the name of each in front of its folder."""
 
-    def __init__(self) -> None:
-        super().__init__(_file_row, id="file-hints")
+    def __init__(self, area: Widget) -> None:
+        super().__init__(area, _file_row, id="file-hints")
 
 
 def _file_row(path: str, entries: Sequence[str], marked: bool) -> Content:
@@ -142,8 +151,8 @@ _WIDEST = 18
 class SlashMenu(HintMenu[WorkbenchAction]):
     """Commands with title and keys, and below them what the marked one does, whole."""
 
-    def __init__(self) -> None:
-        super().__init__(_command_row, lambda action: action.help, id="hints")
+    def __init__(self, area: Widget) -> None:
+        super().__init__(area, _command_row, lambda action: action.help, id="hints")
 
 
 def _command_row(

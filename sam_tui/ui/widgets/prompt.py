@@ -86,9 +86,9 @@ class PromptArea(PasteArea):
         self._all_past = False
         self.queued = 0
         self._steers = False
-        self.menu = SlashMenu()
+        self.menu = SlashMenu(self)
         """The commands that fit what is typed."""
-        self.files = FileMenu()
+        self.files = FileMenu(self)
         """The files that fit what is typed after an ``@``, or what may follow a command."""
         self.vim: VimKeys | None = None
         """Vim's modes, where the person set them."""
@@ -352,11 +352,9 @@ class PromptBox(Vertical):
         self._queue = Static(markup=False, id="queued")
 
     def compose(self) -> ComposeResult:
-        """Queue, prompt, hints."""
+        """Queue and prompt; hints come below it."""
         yield self._queue
         yield self.area
-        yield self.area.menu
-        yield self.area.files
 
     def on_mount(self) -> None:
         """Nothing is queued and nothing is hinted at first."""
