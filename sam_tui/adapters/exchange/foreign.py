@@ -54,7 +54,10 @@ def read_foreign(text: str) -> ConversationDocument | None:
 def _lines(text: str) -> tuple[list[Line], int]:
     lines: list[Line] = []
     skipped = 0
-    for raw in text.split("\n", _MOST_LINES)[:_MOST_LINES]:
+    raws = text.split("\n", _MOST_LINES)
+    if len(raws) > _MOST_LINES:
+        skipped = len(raws.pop().rstrip("\n").split("\n"))
+    for raw in raws:
         if not raw.strip():
             continue
         value = json_object(raw)

@@ -5,11 +5,10 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from functools import cache
 from html import escape
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, TypeAdapter, ValidationError
 
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text, Todos
 from sam_tui.core.ids import CallId
@@ -205,6 +204,8 @@ _TITLE = re.compile(r'[{,]\s*"title"\s*:\s*("(?:[^"\\\n]|\\.)*")')
 _NEXT_ITEM = re.compile(r"[\s,]*[^\s,\]]")
 _DECODER = json.JSONDecoder()
 _Item = TypeVar("_Item")
+_MOST_ITEMS = 1_000_000
+"""Items that are read of one list of a damaged file."""
 
 
 class _Entry(BaseModel):
@@ -212,7 +213,7 @@ class _Entry(BaseModel):
     message: Message
 
 
-class _File(BaseModel):
+class ConversationFile(BaseModel):
     """The content of the file; fields of later versions are ignored."""
 
     model_config = ConfigDict(extra="ignore")
@@ -220,19 +221,15 @@ class _File(BaseModel):
     version: int
     title: str = ""
     workspace: str = ""
-    messages: list[_Entry]
-    calls: list[CallDisplay] = []
+    # One fault is enough: an error object for each of a file's items takes fifty times its size.
+    messages: Annotated[list[_Entry], FailFast()]
+    calls: Annotated[list[CallDisplay], FailFast()] = []
 
 
-class _WrittenFile(_File):
+class _WrittenFile(ConversationFile):
     """What is written and not read back: nobody else speaks as the program."""
 
     notices: list[StoredNotice]
-
-
-@cache
-def _adapter() -> TypeAdapter[_File]:
-    return TypeAdapter(_File)
 
 
 def write_json(document: ConversationDocument) -> str:
@@ -258,7 +255,7 @@ def read_json(text: str) -> ConversationDocument | None:
         return None
     skipped = 0
     try:
-        file = _adapter().validate_json(text)
+        file = ConversationFile.model_validate_json(text)
     except (ValidationError, RecursionError):
         file, skipped = _whole_parts(text)
     if file.format != FORMAT:
@@ -273,13 +270,13 @@ def read_json(text: str) -> ConversationDocument | None:
     )
 
 
-def _whole_parts(text: str) -> tuple[_File, int]:
+def _whole_parts(text: str) -> tuple[ConversationFile, int]:
     """The messages and calls that are whole in a damaged file, and how many parts of it are not."""
     messages, unread, end = _items(text, 0, "messages", TypeAdapter(_Entry))
     calls, more, _ = _items(text, end, "calls", TypeAdapter(CallDisplay))
     head = _TITLE.search(text)
     title = json.loads(head[1], strict=False) if head else ""
-    return _File(
+    return ConversationFile(
         format=FORMAT, version=1, title=title, messages=messages, calls=calls
     ), unread + more
 
@@ -289,12 +286,14 @@ def _items(
 ) -> tuple[list[_Item], int, int]:
     """The undamaged items of a list behind ``start``, the number of others, and where it ended.
 
-    The list ends where the text is no JSON any more.
+    The list ends where the text is no JSON any more, and after ``_MOST_ITEMS``; the rest is one part.
     """
     begin = re.compile(rf'[{{,]\s*"{name}"\s*:\s*\[').search(text, start)
     items: list[_Item] = []
     unread, at = 0, begin.end() if begin else len(text)
     while item := _NEXT_ITEM.match(text, at):
+        if len(items) + unread == _MOST_ITEMS:
+            return items, unread + 1, at
         try:
             value, at = _DECODER.raw_decode(text, item.end() - 1)
         except (ValueError, RecursionError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from datetime import UTC, datetime
 from typing import cast
 
 from sam_tui.core.ids import CallId, mint
@@ -19,6 +20,7 @@ from sam_tui.core.tooling.neutralization import neutralise
 LONGEST_TEXT = 200_000
 """Characters of one text of an imported file; the rest is left out, and that is said."""
 MOST_MESSAGES = 100_000
+_LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _CUT = "\n[The rest of this text was left out at import.]"
 _MISSING = "ERROR: The imported file has no result of this call."
 _NOTICE = (
@@ -65,7 +67,8 @@ def adopted(document: ConversationDocument, redact: Callable[[str], str]) -> Con
             entries.append(DatedMessage(at, ToolMessage(new, call.name, _MISSING, ok=False)))
         open_calls.clear()
 
-    for at, message in ((entry.at, entry.message) for entry in document.entries[:MOST_MESSAGES]):
+    for entry in document.entries[:MOST_MESSAGES]:
+        at, message = _moment(entry.at), entry.message
         match message:
             case UserMessage(text=text) if text.strip():
                 close(at)
@@ -100,12 +103,25 @@ def adopted(document: ConversationDocument, redact: Callable[[str], str]) -> Con
     entries.append(DatedMessage(last, ReminderMessage("import", _NOTICE.format(source=source))))
     displays = {
         ids[call]: CallDisplay(
-            ids[call], display.seconds, cast("CallDisplay", _every_text(display, clean)).displays
+            ids[call],
+            _moment(display.seconds),
+            cast("CallDisplay", _every_text(display, clean)).displays,
         )
         for call, display in document.displays.items()
         if call in ids
     }
-    return replace(document, title=clean(document.title), entries=entries, displays=displays)
+    return replace(
+        document,
+        title=clean(document.title),
+        entries=entries,
+        displays=displays,
+        skipped=document.skipped + max(0, len(document.entries) - MOST_MESSAGES),
+    )
+
+
+def _moment(seconds: float) -> float:
+    """Seconds that a calendar has, else 0.0: JSON also carries NaN, infinity and 1e300."""
+    return seconds if 0 <= seconds <= _LAST_SECOND else 0.0
 
 
 def _new_id(old: CallId, ids: dict[CallId, CallId]) -> CallId:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
-from sam_tui.core.errors import ConversationTakenOver
+from sam_tui.core.errors import ConversationTakenOver, UsageError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Message
 from sam_tui.core.ports.storage import ConversationStore
@@ -55,10 +55,15 @@ async def as_writer(store: ConversationStore, conversation: ConversationId) -> A
 async def followed(
     store: ConversationStore, conversation: ConversationId, *, yielded: int = 0
 ) -> AsyncGenerator[Sequence[Message]]:
-    """The messages beyond the first ``yielded``, then those that come, for ever. Reads alone."""
+    """The messages beyond the first ``yielded``, then those that come. Reads alone.
+
+    Raises ``UsageError`` once the conversation is deleted.
+    """
     stored = -1
     while True:
         record = store.find(conversation)
+        if record is None and stored >= 0:
+            raise UsageError(f"Conversation {conversation} was deleted.")
         if record is not None and record.messages != stored:
             stored = record.messages
             history = store.everything(conversation)

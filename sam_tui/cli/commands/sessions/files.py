@@ -36,7 +36,7 @@ def export_command(**values: Any) -> int:
     one. An existing file is not replaced.
     """
     require_output()
-    output = "" if values["output"] == "-" else values["output"]
+    output = "" if values["output"] in (None, "-") else values["output"]
     form: ExportForm = values["form"] or export_form(output, hint=", or name one with --format")
     with closing_runtime(values, reads=True) as runtime:
         conversation = stored_conversation(runtime.conversations, values["conversation"])

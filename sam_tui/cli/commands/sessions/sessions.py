@@ -191,7 +191,7 @@ def show_command(**values: Any) -> int:
 @_ID
 @click.option(
     "--at",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, sys.maxsize),
     metavar="MESSAGE",
     help="The last message of the copy: a number of “sessions show --numbers”; a prompt "
     "itself is left out.",
