@@ -38,10 +38,10 @@ venv:
 demo: venv
 	@$(BIN)/sam-tui demo $(ARGS)
 
-# What a module shares is made once.
+# What a module shares is made once. The files of a whole run are gone with it, those of a part stay for a look.
 WHOLE_MODULES := --dist loadfile --no-loadscope-reorder
 test: venv
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) $(WHOLE_MODULES) $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(if $(ARGS),,scripts/in_memory.sh) $(BIN)/python -m pytest -n $(WORKERS) $(WHOLE_MODULES) $(ARGS)
 
 # What attacks the guard and the sandbox, as a user without rights where root runs it.
 HELD := tests/guard tests/outside tests/sandbox tests/shield
