@@ -17,12 +17,12 @@ from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.verdict import denial
 
 START = "agent.start"
-"""The operation of starting its program: what rules for it name."""
+"""The operation of starting the agent's program, as rules for it name it."""
 ASKED = "agent.own_call"
-"""A call that it makes by itself, and asks leave for."""
+"""The operation of a call that the agent makes itself and requests permission for."""
 READ = "file_operations.read_file"
 _LARGEST = 16_000_000
-"""Bytes of a file that the agent may read at once."""
+"""The most bytes of a file that the agent may read in one request."""
 
 
 @dataclass(frozen=True, slots=True)

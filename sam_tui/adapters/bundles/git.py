@@ -14,16 +14,16 @@ _URL = re.compile(r"(https|ssh|file)://(?:[\w.~+-]+@)?(?!-)[^@]*")
 _SCP = re.compile(r"[\w][\w.-]*@[\w][\w.-]*:(?!-|:)\S+")
 _REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9][\w./+-]*")
 _PERSONS = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL")
-"""Variables of git that say how a person reaches servers."""
+"""Variables that say how the person's git connects to servers; git gets no other ``GIT_`` variable."""
 _SECONDS = 300.0
 _MOST_FETCHED, _MOST_NAMES = 200_000_000, 2_000_000
-"""Bytes of one file that git may write while it fetches, and of its list of names."""
+"""The most bytes of each file that git may write: during a fetch, and for every other command."""
 _OPTIONS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "fetch.recurseSubmodules=false",
     "core.bigFileThreshold=16m", "gc.auto=0", "maintenance.auto=false", "protocol.ext.allow=never",
 )  # fmt: skip
 _LIMITED = 'ulimit -f "$0"; exec "$@"'
-"""A shell's words: no file of what it starts grows beyond so many blocks of 512 bytes."""
+"""A shell script that runs its arguments and limits each file they write to ``$0`` blocks of 512 bytes."""
 
 
 def is_address(source: str) -> bool:

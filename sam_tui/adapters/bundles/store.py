@@ -24,7 +24,7 @@ from sam_tui.core.text.json_files import json_of_file
 from sam_tui.folders import BUNDLES, PROJECT_BUNDLES
 
 COPIES = "bundles"
-"""Below the settings folder."""
+"""The folder of installed bundles, below the settings folder."""
 MOST_BYTES = 32_000_000
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 LONGEST_NAME = 24

@@ -10,7 +10,7 @@ from sam_tui.core.ports.code import Check, Diagnostic
 
 Severity = Literal["error", "warning", "information"]
 Report = Callable[[Check, str], Sequence[Diagnostic]]
-"""Reads the output of one checker; raises ``ValueError`` when it is no report."""
+"""Turns the output of one checker into diagnostics. Raises ``ValueError`` if the output is no report."""
 
 _SEVERITIES: dict[str, Severity] = {
     "error": "error", "fatal": "error", "blocker": "error", "critical": "error", "major": "error",

@@ -23,9 +23,9 @@ _HOST_TEXTS = (
     "# AGENTS.md instructions",
     "<permissions",
 )
-"""How messages begin that Codex itself puts there as the person's."""
+"""How those user messages begin that Codex adds itself."""
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
-"""Codex's kinds of calls, and where each has its arguments."""
+"""The kinds of items that are calls in Codex's files, with the field of each that has the arguments."""
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 

@@ -71,7 +71,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
     "web_operations.scrape": Counterpart("WebFetch", {"url": "url"}),
     "web_operations.web_search": Counterpart("WebSearch", {"query": "query"}),
 }
-"""By operation. What is not here is told by its own name."""
+"""Claude Code's tools by our operations. Hooks get the other operations under our own names."""
 _MODES = {
     "ask": "default",
     "ask-all": "default",

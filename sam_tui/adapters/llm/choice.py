@@ -25,7 +25,7 @@ from sam_tui.core.usage import Price
 Route = Literal["auto", "direct", "litellm", "scripted"]
 OWN_KEY = "SAM_TUI_API_KEY"
 _NO_KEY = "none"
-"""Sent to local servers by what cannot send none."""
+"""The key for a local server that needs none: without a key, litellm would send the provider's."""
 _SUFFIX = "/chat/completions"
 
 

@@ -61,9 +61,9 @@ _VARIABLES = (
     "PLAYWRIGHT_BROWSERS_PATH", "HOMEBREW_PREFIX", "NIX_PROFILES", "FLUTTER_ROOT",
 )  # fmt: skip
 _PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-"""This package, in which the shell integration of terminals lies."""
+"""The folder of this package, which contains the shell integration."""
 PROGRAMS = ("bin", "sbin", "shims")
-"""Folders of programs; the files that these need lie beside them."""
+"""Names of folders with programs; the files that these programs need are in the folder above."""
 
 
 def free_reads(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -102,10 +102,10 @@ _MARKS = (
     ".git", "package.json", "pyproject.toml", "setup.py", "pyvenv.cfg", "go.mod", "Cargo.toml",
     "deno.json", "Gemfile", "composer.json", "pom.xml", "build.gradle",
 )  # fmt: skip
-"""What stands in the folder of a project."""
+"""Names that mark a folder as a project."""
 _HOME = ("~/", "$HOME/", "${HOME}/")
 _LONGEST_LINE = 4096
-"""Of a script, in which its interpreter is named."""
+"""The most bytes of a script's first line that are read for its interpreter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from sam_tui.core.ports.processes.sandbox import (
 )
 
 USAGE = "commands"
-"""Of a policy file."""
+"""The table of limits in a policy file."""
 _STRICTNESS: tuple[SandboxChoice, ...] = ("off", "default", "strict")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SIZE = re.compile(r"(\d{1,15})([KMGT]?)")
@@ -38,7 +38,7 @@ _LEAST = {
     "open_files": 64,
     "total_memory": 128 * 1024**2,
 }
-"""Less starts no program any more."""
+"""The least value of each limit; with less, programs do not start."""
 _SIZES = frozenset({"memory", "file_size", "total_memory"})
 
 Fault = Callable[[str, tuple[str | int, ...], str], Exception]
@@ -77,7 +77,7 @@ def tightened(user: Mapping[str, int], project: Mapping[str, int]) -> CommandLim
 
 
 KEYS = ("sandbox", "network", "hosts", "caches", "environment", USAGE)
-"""Of a policy file."""
+"""The keys of a policy file about the sandbox."""
 CACHES: Mapping[str, tuple[str, ...]] = {
     "bun": (".bun/install/cache",),
     "cargo": (".cargo/registry", ".cargo/git"),
@@ -96,7 +96,7 @@ CACHES: Mapping[str, tuple[str, ...]] = {
     "uv": (".cache/uv", ".local/share/uv"),
     "yarn": (".cache/yarn", ".yarn/berry/cache"),
 }
-"""Folders below the home folder that a person can open to commands, by the program that fills them."""
+"""Cache folders that a person can open to commands, by program; relative to the home folder."""
 REDIRECTED: Mapping[str, str] = {
     "BUN_INSTALL_CACHE_DIR": "bun",
     "CCACHE_DIR": "ccache",
@@ -108,9 +108,9 @@ REDIRECTED: Mapping[str, str] = {
     "YARN_CACHE_FOLDER": "yarn",
     "npm_config_cache": "npm",
 }
-"""Variables that move the cache of a program, where it holds nothing but what can be had again."""
+"""Variables that move the cache of a program, for caches whose content can be downloaded again."""
 _UNHIDDEN = ("/proc/", "/dev/")
-"""Views of the kernel: what is secret there is refused by other means, and lists change all the time."""
+"""Folders of the kernel. Their secrets are protected in other ways, and their entries change constantly."""
 
 _VARIABLE = re.compile(r"[A-Za-z_*?][A-Za-z0-9_*?]*")
 
@@ -130,7 +130,7 @@ class SandboxTerms:
     lists: tuple[tuple[str, ...], ...] = ()
     passed: tuple[str, ...] = ()
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Of commands, by name."""
+    """The limits of commands, by name: bytes or numbers."""
 
 
 UNSAID = SandboxTerms()
@@ -295,9 +295,9 @@ class SandboxPlan:
     network: Network = DEFAULT_NETWORK
     hosts: HostTerms = ANYWHERE_ASKED
     redirected: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables of caches that were not opened, and folders that may be filled instead."""
+    """Variables of the caches that were not opened, each with the folder to use instead."""
     passed: tuple[str, ...] = ()
-    """Variables that commands get although they look like secrets."""
+    """Names of variables, with ``*`` and ``?``, that commands get although they look like secrets."""
     limits: CommandLimits = field(default_factory=CommandLimits)
 
 

@@ -100,7 +100,7 @@ _EVALUATING: "Mapping[str, Callable[[Node, bytes], bool]]" = {
     "array": _names_indexes,
     "test_command": _tested,
 }
-"""What of a line may run commands as it is worked out, by the kind of its node, and when."""
+"""By node type, whether a node and its text may run commands when the shell evaluates them."""
 _STATIC_PARTS = {"word", "number", "string_content", "raw_string", "ansi_c_string", "regex"}
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE = re.compile(r'\\([$`"\\\n])')

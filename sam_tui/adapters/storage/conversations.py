@@ -32,7 +32,7 @@ UNREADABLE = "This part of the stored conversation could not be read and was lef
 _SPOKEN = "(messages > 0 OR queued <> '[]') AND parent IS NULL AND archived = 0"
 _ORDER = "ORDER BY updated_at DESC, id DESC LIMIT ?"
 _LOOKED_THROUGH = 20
-"""Conversations, the last used ones, in which prompts are looked for."""
+"""The most conversations whose prompts are searched: those that were used last."""
 
 
 class SqliteConversations:

@@ -19,11 +19,11 @@ _HERE = (
     "(json_extract(decision, '$.workspace') = ?"
     " OR conversation IN (SELECT id FROM conversations WHERE workspace = ?))"
 )
-"""By what stands in the entry, and for older ones by their conversation."""
+"""Selects decisions of a workspace: by the entry itself, or, for older entries, by the conversation."""
 _REACH = 50_000
-"""Entries back to which the past of an operation is looked for."""
+"""How many of the newest entries are searched for past decisions of an operation."""
 _LOOKED_THROUGH = 2000
-"""Decisions of a workspace among which those of one operation are looked for."""
+"""The most decisions of the workspace among them that are searched."""
 _CHUNK = 500
 _LATEST = 2**63 - 1
 

@@ -16,7 +16,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.storage import Writer
 
 FOLDER = ".writers"
-"""What the folder of the locks has in place of the database's ending."""
+"""The suffix of the folder of the locks, which is otherwise named like the database."""
 _TOKEN = re.compile("[0-9a-f]{32}")
 _SELECT = "SELECT token, program, process, since FROM writers WHERE conversation = ?"
 

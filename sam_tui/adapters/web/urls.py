@@ -14,7 +14,7 @@ _LONGEST = 8192
 _FORM = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*):(?P<slashes>[/\\]*)(?P<rest>.*)", re.I | re.S)
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _KEPT = "/?:@!$&'()*+,;=~-._%[]|^{}"
-"""What stays as it is in a path or query; everything else is percent-encoded."""
+"""The characters of a path or query that are not percent-encoded."""
 
 
 @dataclass(frozen=True, slots=True)

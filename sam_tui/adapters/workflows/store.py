@@ -22,11 +22,11 @@ from sam_tui.core.workflow.lazy import DATABASE
 from sam_tui.sqlite import SqliteDatabase, opened
 
 _BUSY_SECONDS = 5.0
-"""Seconds for which a write waits for another process."""
+"""Seconds that a write waits for other processes."""
 _HELD = 16
-"""Letters of an execution's hash that name its lock file."""
+"""How many hexadecimal digits of an execution's hash name its lock file."""
 _INEXACT = 2.0
-"""Seconds by which two clocks that nobody puts elsewhere may differ."""
+"""A smaller difference of the system clock, in seconds, is not treated as a change by somebody."""
 _PUT = (
     "UPDATE attempts SET started_at = started_at + :ahead, deadline = deadline + :ahead"
     " WHERE status = 'open'",

@@ -14,7 +14,7 @@ from sam_tui.core.ports.documents import DocumentText
 
 _MOST_BYTES = 10_000_000
 _LITTLE = 200
-"""Characters of text below which a page counts as empty (spec/sam.md 1.11)."""
+"""A page with fewer characters of text counts as empty (spec/sam.md 1.11)."""
 _MOST_ELEMENTS = 20_000
 _MOST_FOUND = 200
 _LONGEST_FOUND = 2_000

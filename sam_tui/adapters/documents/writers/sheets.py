@@ -31,7 +31,7 @@ _KNOWN = frozenset(
         "INT", "STDEV", "VAR",
     }
 )  # fmt: skip
-"""Functions that only reckon; a formula with any other is written as text and does nothing."""
+"""Functions that only compute a value. A formula with any other function is written as text."""
 _LONGEST_CELL = 32_767
 _WIDEST = 60
 

@@ -21,7 +21,7 @@ from sam_tui.adapters.mcp_client.oauth_settings import OAuthSettings
 
 PATH = "/callback"
 LOGIN_SECONDS = 300.0
-"""How long a person has for the page."""
+"""Seconds that a person has to log in on the web page."""
 _PAGE = "<!doctype html><meta charset=utf-8><title>sam-tui</title><p>{}</p>"
 
 

@@ -24,7 +24,7 @@ from sam_tui.core.local_files.private_files import replace_file
 
 MOST_BYTES = 200_000
 EARLY = 60.0
-"""Seconds before its end from which a token is not used any more."""
+"""A token is not used during its last seconds, so many before it expires."""
 
 
 class StoredLogin(BaseModel):
