@@ -78,9 +78,9 @@ class Use:
 
     server: str
     tool: str
-    """As the server calls it."""
+    """The tool's name on the server."""
     destructive: bool = False
-    """Whether the server says that it destroys something."""
+    """Whether the server declares the tool destructive."""
     kind: Literal["use"] = "use"
 
 

@@ -9,7 +9,7 @@ from sam_tui.core.ports.hooks import HookEvent
 from sam_tui.core.tooling.hooks import Asker, Hooking, Said
 
 MOST_STOPS = 8
-"""How often hooks may send a turn on: a hook that never agrees must not run for ever."""
+"""How often hooks may continue a turn, so that a hook which never agrees cannot do so forever."""
 
 
 @dataclass(slots=True)
@@ -21,9 +21,9 @@ class HookedTurn:
     conversation: ConversationId
     who: str
     stops: int = 0
-    """How often its end was put off."""
+    """How often hooks continued the turn."""
     compacting: bool = False
-    """Whether hooks were informed that the context is nearly full."""
+    """Whether hooks were informed that a compaction is near."""
 
     async def admit(self, text: str, opening: str) -> tuple[str, ...]:
         """Context that hooks add to a message. Raises ``StoppedByHook`` if one refuses the message.

@@ -55,7 +55,7 @@ from sam_tui.core.ports.processes.sandbox import Network, OutsideAccess
 from sam_tui.core.verdict import REHEARSAL, Decision
 
 ONCE = "this call"
-"""The scope of a decision that holds for nothing else."""
+"""The scope of a decision for one call."""
 
 
 class Guard:

@@ -11,9 +11,9 @@ from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
 
 TOGETHER = "this call, answered in a list"
-"""The scope of a decision that the person made before the call's turn came."""
+"""The scope of a decision that the person made in the list of all calls of a message."""
 _AHEAD = ("once", "deny")
-"""What can be answered ahead."""
+"""The choices that are accepted for a call before its question is open."""
 
 
 class PendingCall(Protocol):

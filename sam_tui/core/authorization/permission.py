@@ -16,7 +16,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.verdict import Decision
 
 _COLUMNS, _ROWS = 56, 8
-"""Of the agent's words."""
+"""The size in which the agent's words are shown; the rest is cut."""
 _THEN = "It was refused before, and the agent asks for it; a yes applies to later calls"
 
 

@@ -6,7 +6,7 @@ from sam_tui.core.ports.policy import Believed, Inspection, TrustState, TrustSto
 from sam_tui.core.text.plain import gist
 
 _NAMED = 4
-"""Changes that are named."""
+"""How many changes are named; further ones are counted."""
 
 
 class FolderTrust:

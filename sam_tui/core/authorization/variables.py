@@ -23,13 +23,13 @@ _KNOWN_FORM = re.compile(
     r"|AKIA[0-9A-Z]{16}|npm_\w{20}|hf_\w{20}|eyJ[\w-]{10,}\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
 _NEEDED = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY"})
-"""These lead to a place or a service, which is asked for by itself."""
+"""Variables that name a file or socket, whose use is judged by itself."""
 _WANTED = re.compile(
     r"\b(?:401|403|unauthori[sz]ed|unauthenticated|forbidden|authenticat\w*|credentials?|api[ _-]?key"
     r"|access (?:key|token)|token|log ?in|password|environment variables?)\b",
     re.IGNORECASE,
 )
-"""How programs speak of what they lack."""
+"""Words with which programs report that credentials are missing."""
 
 
 def looks_secret(name: str, value: str) -> bool:

@@ -7,9 +7,10 @@ from typing import Literal, Protocol
 from sam_tui.core.accesses import Access
 
 ServerSource = Literal["user", "project", "flag", "client", "bundle"]
-"""Who names it: a file of the person, the project, ``--mcp-config`` or a bundle; or a client, an editor."""
+"""Who configured the server: the person, the project, ``--mcp-config``, a client (an editor) or a
+bundle."""
 ServerStanding = Literal["waiting", "starting", "ready", "ended", "failed", "untrusted", "disabled"]
-"""``waiting`` before it is first started; ``ended`` ones are started again by the next call."""
+"""``waiting``: not yet started. An ``ended`` server is started again by the next call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class ServerReport:
     instructions: str = ""
     login: bool = False
     destructive: tuple[str, ...] = ()
-    """The tools that the server calls destructive."""
+    """The tools that the server declares destructive."""
 
     @property
     def marked_tools(self) -> tuple[str, ...]:
@@ -73,7 +74,7 @@ class TypedValue:
     argument: str
     value: str
     others: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The arguments before it."""
+    """The values of the arguments before it, by name."""
 
 
 class McpServers(Protocol):

@@ -38,7 +38,7 @@ _WORDS = {
     "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
     "union_tag_not_found": "{discriminator} is missing",
 }
-"""Kind of error -> our words; of others pydantic's own, which say what the value must be."""
+"""Our words by pydantic's type of error; for other types pydantic's message is used."""
 _SIZES = {
     "too_long": ("at most", "max_length"),
     "too_short": ("at least", "min_length"),

@@ -114,7 +114,7 @@ def visible_text(text: str) -> str:
 
 
 _KEPT = "\n\t\u200c\u200d"
-"""Of the format characters scripts and emoji need the joiners; the others only hide or reorder text."""
+"""The format characters that scripts and emoji need; all others only hide or reorder text."""
 
 
 def _visible(character: str) -> str:

@@ -28,14 +28,14 @@ SECTIONS: Mapping[str, str] = {
     "Failures": "what was tried and did not work, with the error",
     "Next": "the steps that are left, the first one first",
 }
-"""The template of a summary: heading -> what belongs there."""
+"""The sections of a summary: heading -> what belongs there."""
 LONGEST_ANSWER = 64 * 1024
-"""Bytes of an answer that are read."""
+"""The most bytes of an answer that are read."""
 
 _LEAD = "My notes on what left the context (recall_history finds the words themselves):"
 _MOST_LINES, _LINE = 25, 400
 _MESSAGE_TOKENS = 1_500
-"""The most that is quoted of one message."""
+"""The most tokens that are quoted of one message."""
 _SMALLEST_QUOTE = 24
 _HEADING = re.compile(r"^(?=.*[:#*])[#*\s]*([A-Za-z ]{3,30}?)[*\s]*:?[*\s]*$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")

@@ -15,12 +15,12 @@ from sam_tui.core.ports.model import Model, TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
 
 LONGEST_NOTES = 2_000
-"""Tokens of notes at most."""
+"""The most tokens of notes."""
 PREPARE_AT = 0.75
-"""The share of the limit from which on notes are prepared while the agent works."""
+"""The share of the limit at which the model begins to write notes while the agent works."""
 _SMALLEST_CONTEXT = 12_000
 _ASSUMED_CONTEXT = 32_000
-"""Of a model that does not say how much it takes."""
+"""The tokens that are assumed for a model whose context size is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ _SED_SAFE = re.compile(
     r"(?:[pdq=lnNDPgGhHx]|s([|/#,@:!])(?:(?!\1)[^\\]|\\.)*+\1(?:(?!\1)[^\\]|\\.)*+\1[gpiI0-9]*+)"
     r"[^\S\n]*+(?:;|$|\n))+"
 )
-"""No part of it can be tried twice: a text of blanks and lines would keep the guard for minutes."""
+"""A sed script that only edits text. All parts are possessive: backtracking could take minutes."""
 
 
 _NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
@@ -327,4 +327,4 @@ INSPECTIONS: dict[str, Callable[[Use], Traits]] = {
     "uniq": _uniq,
     "unzip": _unzip,
 }
-"""By the name that the table uses."""
+"""The functions that judge arguments, by the names that the table uses."""

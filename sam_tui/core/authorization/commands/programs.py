@@ -24,7 +24,7 @@ from sam_tui.core.authorization.commands.table import (
 from sam_tui.core.ports.policy import Word
 
 _GONE: frozenset[CommandClass] = frozenset(("network", "destructive"))
-"""Changes something elsewhere that cannot be taken back."""
+"""The classes of a program that changes something on another machine irreversibly."""
 _VERSION = ("--version", "-V", "--help")
 _WHY: dict[CommandClass, str] = {
     "read-only": "only reads",

@@ -37,7 +37,7 @@ from sam_tui.core.ports.policy import (
 )
 
 _RUNNABLE = re.compile(r"\$\(|`")
-"""In a text that a variable holds: a command, once anything works out what the variable says."""
+"""A command substitution in the value of a variable, which runs when the shell evaluates that value."""
 _NETWORK: frozenset[CommandClass] = frozenset(("network",))
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
 _DEEPEST, _MOST_BASES = 6, 8

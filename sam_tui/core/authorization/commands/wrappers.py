@@ -13,9 +13,9 @@ from sam_tui.core.ports.policy import ShellText, SimpleCommand, Word
 _SHELL_VALUED = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
 _MOST_LAYERS = 8
 _LATER = Word("{}", static=False)
-"""A word that is only known when it runs."""
+"""Stands for a word that is known only when the command runs."""
 _ARGUMENT = Word('"$1"')
-"""The same in a text for a shell."""
+"""The same in the text of a shell command."""
 _FINDERS = ("find", "gfind", "fd", "fdfind")
 _EXECUTES = ("-exec", "-execdir", "-ok", "-okdir")
 
@@ -221,8 +221,7 @@ def _handed_over(name: str, words: Sequence[Word], before: int) -> tuple[Word | 
 
 
 _SPLIT = re.compile(r"(?:-[iv0]*S|--s[a-z-]*(?:=|$))(.*)", re.DOTALL)
-"""``-S TEXT``, ``-STEXT``, also behind options without a value, and ``--split-string=TEXT``, cut short
-or not."""
+"""``-S TEXT``, ``-STEXT`` or ``--split-string=TEXT``, also shortened or after options without a value."""
 
 
 def _assignment(name: str, word: Word) -> tuple[str, Word] | None:

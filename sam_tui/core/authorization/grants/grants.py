@@ -13,7 +13,7 @@ from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.ports.policy import GrantLedger, LiveGrant
 
 FOREVER = math.inf
-"""For a grant that ends with its conversation, or with the runtime."""
+"""The end of a grant without a time limit: it ends with its conversation or with the runtime."""
 
 
 @dataclass(frozen=True, slots=True)

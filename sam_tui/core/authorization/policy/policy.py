@@ -154,10 +154,10 @@ class Policy(PolicyState):
 
 
 _BEGUN_ANEW = str.maketrans(dict.fromkeys("\r\x03\x0b\x0f\x15\x17", "\n"))
-"""Keys after which a shell runs the line, or takes it or a part of it away: Enter, Ctrl+C, K, O, U, W."""
+"""Keys that run a line of a shell or delete part of it: Enter, Ctrl+C, Ctrl+K, Ctrl+O, Ctrl+U, Ctrl+W."""
 _RUBBED_OUT = re.compile(r"[^\n\x08\x7f][\x08\x7f]")
 _NOTHING_LEFT = str.maketrans("", "", "\x08\x7f")
-"""Backspaces at the beginning of a line rub nothing out."""
+"""Deletes backspaces, which have no effect at the beginning of a line."""
 
 
 def _entered(keys: str) -> str:

@@ -7,7 +7,7 @@ from sam_tui.core.authorization.policy.policy import Policy
 
 _OPERATION = "file_operations.read_file"
 _ASKED_FOR_THE_FOLDER = ("read-outside", "read-above-secrets")
-"""What the search itself was allowed, or it would not run."""
+"""Rules that ask about reads in the folder: the search runs only if the person has said yes to them."""
 
 
 def search_filter(policy: Policy, where: Location) -> Callable[[str], bool]:
