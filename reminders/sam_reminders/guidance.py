@@ -26,7 +26,7 @@ _DELIVERED = re.compile(r'<fileInstructions of="([^"]*)">\n(.*?)\n</fileInstruct
 _PATHS = ("path", "cwd", "directory", "folder", "file")
 
 Offered = Callable[[], "Instructions | None"]
-"""The instructions there are; None where there is no file of any."""
+"""Returns the instructions; None if there are no instruction files."""
 
 
 class InstructionsReminder:
@@ -122,7 +122,7 @@ def _file_name(text: str) -> str:
 
 
 MOST_NAMED = 60
-"""Most skills, or agents, that are listed by name and description."""
+"""The most skills, or agents, that are listed with their descriptions."""
 OfferedAgents = Callable[[], DefinitionListing]
 
 
@@ -248,7 +248,7 @@ class PinsReminder:
 
 
 LONGEST_DUE = 16_384
-"""Characters of all that are due together; what does not fit is named instead of sent."""
+"""The most characters of the person's reminders that are sent at once; the others are only named."""
 
 
 class UserDefinedReminder:

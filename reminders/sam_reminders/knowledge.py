@@ -12,7 +12,7 @@ from sam_tui.core.tooling.shared_memory import told_origin
 _LONGEST_FACT = 200
 
 Facts = Callable[[ConversationId], Mapping[str, str]]
-"""What else is worth knowing in a conversation, by name; an empty value is left out."""
+"""Further facts about a conversation, by name; empty values are left out."""
 
 
 class UserContextReminder:
@@ -91,7 +91,7 @@ def _document_line(document: ImportedDocument, *, twice: bool) -> str:
 
 
 WINDOW = 300.0
-"""Seconds for which a stored memory is told."""
+"""Seconds after it was stored during which a memory is in the reminder."""
 
 _MOST_MEMORIES, _PREVIEW = 20, 100
 

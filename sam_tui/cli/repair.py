@@ -9,7 +9,7 @@ from contextlib import suppress
 from sam_tui.process import is_running
 
 _ABANDONED = re.compile(r"\.(\d+)\.new$|^\.sam-tui-[A-Za-z0-9_]+$")
-"""Temporary files of replacements that a killed program left behind."""
+"""Names of temporary files that a killed program left."""
 
 
 def mend(data_dir: str, config_dir: str) -> Iterator[str]:

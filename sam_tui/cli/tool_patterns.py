@@ -36,7 +36,7 @@ class ToolPattern:
     operations: tuple[str, ...]
     command: CommandPattern | None = None
     line: str = ""
-    """One whole command, as approvals name it."""
+    """The target of one exact command, as approvals name it; empty for other patterns."""
     path: PathPattern | None = None
     host: str = ""
 

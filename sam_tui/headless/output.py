@@ -13,7 +13,7 @@ _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
-"""Terminal sequences, and control characters but tab and newline."""
+"""Escape sequences, and control characters except tab and newline."""
 
 _MODES = {
     "ask": "default",

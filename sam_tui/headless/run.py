@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 TERMINALS_SECONDS = 5.0
-"""How long open terminals get to end before the result."""
+"""Seconds that open terminals have to end before the result is printed."""
 SERVER_SECONDS = 60.0
-"""How long the server whose tool answers approvals is waited for."""
+"""Seconds to wait for the server whose tool answers approvals."""
 
 
 async def run_headless(

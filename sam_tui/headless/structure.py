@@ -9,7 +9,7 @@ from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
 
 REPAIRS = 2
-"""How often a wrong answer is asked for again."""
+"""How often the model is asked to correct an answer that does not fit the schema."""
 _MOST = 1_000_000
 _LONGEST_FAULT = 500
 _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
 GONE: Final = "sam_tui.gone"
-"""In a request's scope: an event, set when its client hung up before the answer."""
+"""The key in a request's scope of an event that is set if the client disconnects before the answer."""
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -15,12 +15,12 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 Public = tuple[str, str]
-"""Method and path of what is answered without the token."""
+"""Method and path of a request that needs no token."""
 
 
 Headers = Iterable[tuple[bytes, bytes]]
 Refusal = tuple[int, str]
-"""The status of an answer, and why."""
+"""The HTTP status of a refusal, and its reason."""
 
 
 class Addresses:

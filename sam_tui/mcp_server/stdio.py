@@ -21,10 +21,10 @@ from sam_tui.line_pipes import LONGEST, LinePipes
 logger = logging.getLogger(__name__)
 
 _LAST_WORDS: Final = 5.0
-"""Seconds for what is still to be said to somebody who hangs up."""
+"""Seconds to write answers after the client has closed its end."""
 _AHEAD = 32
 _LASTING = ("tools/call", "subscriptions/listen")
-"""Requests whose answers are not waited for when the client hangs up."""
+"""Requests whose answers are not awaited when the client closes its end."""
 
 Reads = MemoryObjectReceiveStream[SessionMessage | Exception]
 Writes = MemoryObjectSendStream[SessionMessage]

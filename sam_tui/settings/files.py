@@ -13,14 +13,14 @@ from sam_tui.settings.values import checked, suggestion, toml
 FILE_NAME = "settings.toml"
 SYSTEM_FILE = "/etc/sam-tui/settings.toml"
 PROJECT_FILE = ".sam/settings.toml"
-"""Below the workspace."""
+"""The project's settings file, below the workspace."""
 _ELSEWHERE = {
     "permissions": "Rules belong in policy.toml; --allowedTools and --permission-mode apply "
     "to one run.",
     "hooks": "Hooks belong in hooks.json of your settings folder (docs/hooks.md).",
     "env": "Set variables before the command.",
 }
-"""Where other programs have a setting -> where it is in ours."""
+"""Settings of other programs that are not settings here, each with where they belong."""
 _CHANGE = "“sam-tui config edit” opens your own file."
 
 

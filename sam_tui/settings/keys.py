@@ -18,16 +18,16 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 
 SERVICE = "sam-tui"
-"""What the keys are called in a keyring."""
+"""The name of the service in a keyring."""
 KeyStorage = Literal["keyring", "file"]
 _LARGEST = 65_536
 _LONGEST = 4_096
 _ELSEWHERE = '{"in": "keyring"'
-"""How a file begins whose text is in the keyring."""
+"""The beginning of a file whose content is in the keyring."""
 
 
 _REFUSALS = (ImportError, OSError, RuntimeError, AttributeError)
-"""What a keyring that cannot be used raises; the errors of the package are ``RuntimeError``, too."""
+"""The errors of a keyring that cannot be used; those of the package are ``RuntimeError``."""
 
 
 class Keyring(Protocol):

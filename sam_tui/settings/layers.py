@@ -23,7 +23,7 @@ from sam_tui.settings.values import WrongValue, from_text, setting_of
 
 DEFAULT = "default"
 OPTION = "--settings"
-"""The layer of what that option names."""
+"""The name of the layer of ``--settings``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,14 +37,14 @@ _POLICY = (
     " img-src data:; connect-src 'self' ws://{host} wss://{host}; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
-"""Nothing from elsewhere. The terminal of the page writes its colours into style elements of its own."""
+"""Allows no content of other origins. The page's terminal puts its colours into style elements."""
 MOST_LOGINS = 64
-"""At once; the oldest is forgotten for one more."""
+"""The most invitations, logins or tickets at the same time; the oldest is dropped for a new one."""
 TICKET_SECONDS = 30.0
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Bears = Callable[[str], bool]
-"""Whether a request carries a secret."""
+"""Whether a request contains a secret."""
 
 
 @dataclass(frozen=True, slots=True)

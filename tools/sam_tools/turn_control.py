@@ -271,7 +271,7 @@ _WHY: Mapping[ClosedAs, str] = {
 
 
 _EXTENT = {(True, True): "partly", (True, False): "yes", (False, True): "no", (False, False): "no"}
-"""What the person said on the whole, by whether anything was granted and whether anything was denied."""
+"""The answer to the whole request, by whether anything was granted and whether anything was denied."""
 
 
 def _outcomes(granted: Sequence[Decision], denied: Sequence[Decision]) -> list[str]:

@@ -67,9 +67,9 @@ def _show(checks: Sequence[DoctorCheck]) -> None:
 
 
 _LOOKED_AT = 500
-"""Decisions at the end of the log whose seals are checked."""
+"""The number of the newest decisions whose seals are checked."""
 _PATIENCE = 2.0
-"""Seconds that a lock on the database is waited for."""
+"""Seconds to wait for a lock on the database."""
 _MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 START_SECONDS = 3600.0
-"""Each server has its own, shorter limit."""
+"""Seconds to wait for all servers. It is long because each server has its own, shorter limit."""
 _MARKS = {"ready": "✓", "failed": "✗", "untrusted": "·", "disabled": "·"}
 
 

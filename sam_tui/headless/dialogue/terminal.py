@@ -20,7 +20,7 @@ from sam_tui.headless.dialogue.messages import beside
 from sam_tui.headless.output import terminal_safe
 
 _MOST_LINES = 400
-"""Of one text; what is cut is said."""
+"""The most lines of a text; further ones are counted."""
 _LONGEST = 4096
 PROMPT = "Your answer: "
 

@@ -23,7 +23,7 @@ JSON: Final = "application/json"
 WORKFLOW: Final = "midex://workflow"
 _LISTED = 50
 _NO_NEWS: Final = frozenset({"token_generated", "step_claimed"})
-"""Changes that come of reading ``current_step`` itself: who reads on news must not make news."""
+"""Changes that a read of ``current_step`` makes itself; notifying of them would cause endless reads."""
 _OF_EXECUTION = ("current_step", "workflow_status", "step_history")
 
 

@@ -84,7 +84,7 @@ class TaskEntry(BaseModel):
     isBackground: bool = False
     problemMatcher: object = None
     workspaceFolder: str = ""
-    """What ``${workspaceFolder}`` stands for, and where it runs, in the book alone."""
+    """``${workspaceFolder}``, and the folder in which the task runs; only stored tasks have it."""
     dependsOn: str | list[str] = []
 
     @property

@@ -137,9 +137,9 @@ class _Search:
 
 
 FOREGROUND_SECONDS = 600.0
-"""How long a task may run that is waited for."""
+"""The longest that a task may run while the call waits for it."""
 SETTLING_SECONDS = 0.3
-"""How long a background task is watched, so that one that fails at once says so at once."""
+"""Seconds to watch a background task, so that the call reports one that fails at once."""
 NEWEST_CHARACTERS = 4000
 _REFUSALS = ("Permission denied", "Read-only file system", "Operation not permitted", "EACCES")
 

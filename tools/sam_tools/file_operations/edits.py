@@ -25,7 +25,7 @@ from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 
 _LARGEST_DRAFT = 200_000
-"""Characters of a file that a person changes before they allow it."""
+"""The most characters of a file that a person can change before they allow the call."""
 
 
 class SeveralReplacements:

@@ -10,9 +10,9 @@ from sam_tui.core.ports.memory import MEMORY_TYPES, MemoryType
 from sam_tui.core.tooling.arguments import Arguments
 
 LONGEST = 50_000
-"""Characters of one memory or note; more belongs into a file, or in pieces."""
+"""The most characters of a memory or note."""
 DEFAULT_THRESHOLD = 0.15
-"""A memory with about a fifth of what a question asks for is shown; one with less is mostly noise."""
+"""The default of the least relevance: about a fifth of a question's terms. Less is mostly noise."""
 
 
 def _type(value: object) -> object:

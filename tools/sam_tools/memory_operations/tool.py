@@ -22,7 +22,7 @@ from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_
 _DAY = 86_400.0
 _TAGS, _TAG = 20, 60
 _KNOWN = 3
-"""Entries of long-term knowledge that are shown beside the memories."""
+"""The most entries of knowledge that are shown beside the memories."""
 _ABOUT = (
     "What you remember beyond this context: memories and notes of this conversation (or of all that"
     " share its topic), and knowledge of this workspace. Search before you ask or look again."

@@ -19,7 +19,7 @@ _SIGNS: Mapping[str, tuple[str, ...]] = {
     "file_size": ("File size limit exceeded", "File too large"),
     "open_files": ("Too many open files",),
 }
-"""How programs say that a limit was in their way (messages of the C library, shells and runtimes)."""
+"""Messages of programs that reached a limit (of the C library, shells and runtimes), by limit."""
 
 
 def json_result(data: dict[str, object], *display: Display, ok: bool = True) -> ToolResult:

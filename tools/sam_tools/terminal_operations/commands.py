@@ -37,7 +37,7 @@ _MOVED = (
 )
 _LET_GO = "The person does not want this call to wait any longer; the command goes on."
 _FIRST_LOOK = 0.3
-"""Seconds in which a background command that fails at once shows that it did."""
+"""Seconds to watch a background command, so that the call reports one that fails at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ _CHANGES: tuple[tuple[str, Callable[[Todo, Todo], str]], ...] = (
     ("can_run_parallel", lambda _, __: "canRunParallel changed"),
     ("parallel_group", lambda _, __: "parallelGroup changed"),
 )
-"""The fields of an item, and what is said where one differs."""
+"""For each field of an item, the words for a change of it."""
 
 
 def _titles(items: Sequence[Todo]) -> list[str]:

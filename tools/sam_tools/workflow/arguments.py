@@ -69,7 +69,7 @@ class StepChoice(Arguments):
 
 Steering = OneExecution | Reason | StepChoice
 STEERING: dict[str, type[Steering]] = {"": OneExecution, "reason": Reason, "step": StepChoice}
-"""What a verb takes, by its word."""
+"""The arguments of a verb, by the word that it takes."""
 
 
 class Artifact(Arguments):

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     )
 
 _MOST_TOLD = 1_000_000
-"""Bytes of a file that tells a model something."""
+"""The most bytes of a file with instructions for the model."""
 DIFFERS = 4
-"""The exit code of --check where something is not as it was."""
+"""The exit code of ``--check`` if a replay deviates from its recording."""
 
 
 @click.command("replay", short_help="Play a conversation again, and compare.")

@@ -16,7 +16,7 @@ from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named, write_named
 
 FOUND = 4
-"""The exit code of a review that found what --fail-on names."""
+"""The exit code of a review with a finding of the severity that ``--fail-on`` names, or a graver one."""
 _HINT = "For example: git diff main...HEAD | sam-tui review --diff -"
 
 

@@ -9,7 +9,7 @@ from hashlib import sha1
 from sam_tui.core.errors import ToolError
 
 _MOST = 10_000_000
-"""Bytes of one content, as for files that are edited."""
+"""The most bytes of one content, as for files that are edited."""
 _LENGTHS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 

@@ -12,7 +12,7 @@ from sam_tui.core.errors import ToolError
 
 NOTHING = "/dev/null"
 _STREAM = "-"
-"""What diff writes for standard input, which names no file."""
+"""The name that diff writes for standard input."""
 _STAMP = re.compile(r"\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\s*[+-]\d{4}|Z)?\s*\Z")
 _EPOCH = re.compile(r"\t((?:1969-12-31|1970-01-01) \d\d:\d\d:00)(?:\.0+)? ([+-]\d\d):?(\d\d)\r?\Z")
 _ESCAPE = re.compile(r"\\([0-3][0-7]{2}|.)")
@@ -25,7 +25,7 @@ _TYPES: dict[str, FileType] = {
 }
 _OLD_PREFIXES, _NEW_PREFIXES = ("a/", "i/", "c/", "o/"), ("b/", "w/", "i/", "c/")
 _DETOUR = re.compile(r"(?:^|/)(?!\.\./)[^/]+/\.\.(?:/|$)")
-"""In a name ``x/..``, which git and GNU patch refuse; the guard judges a path that only leads up."""
+"""``x/..`` in a name, which git and GNU patch refuse. The guard judges a path that only leads upwards."""
 _MODE = re.compile(r"(100|120|160)[0-7]{3}")
 _MOVES = {"rename old": "rename from", "rename new": "rename to"}
 _NAMES = ("rename from ", "rename to ", "rename old ", "rename new ", "copy from ", "copy to ")

@@ -19,7 +19,7 @@ from sam_tui.core.workflow.refusals import WorkflowRefused
 
 FOLDER = "iron-manus-sessions"
 DAY = 86_400.0
-"""Seconds after which the folder of an idle session is removed: seed 000."""
+"""Seconds after which the folder of an idle session is removed (seed 000)."""
 LARGEST = 2_000_000
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")

@@ -18,7 +18,7 @@ from sam_tui.core.workflow.service import Workflows
 MOST_BYTES = 5_000_000
 TRIES = 3
 PREVIEW = 1500
-"""Characters of a body in the answer; the whole is kept, and named there."""
+"""The most characters of a body in the answer, which names where the whole body is stored."""
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _PASSING = re.compile(
     r"did not answer|broke off|cannot be reached|could not connect|has no address"

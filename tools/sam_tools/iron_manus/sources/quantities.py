@@ -32,7 +32,7 @@ _SAME = {
     "deep": "depth", "heavy": "weight", "weigh": "weight", "established": "founded",
     "created": "founded", "temp": "temperature", "fast": "speed",
 }  # fmt: skip
-"""Synonyms of properties."""
+"""Synonyms of properties, each with the word that stands for them."""
 _EMPTY_WORDS = """\
 the and for with from that this these those has have had its was were are been being than about around
 over under nearly almost roughly approximately some more most less least only just also which who count
@@ -55,10 +55,10 @@ _NAMES = frozenset([
 ])
 _MOST, _MOST_OF_SENTENCE = 24, 6
 _FEWEST, _MOST_TOGETHER = 8, 160
-"""Values of one text, and of all together, that are held against each other."""
+"""The least values of each text, and the most of all texts, that are compared with each other."""
 _MOST_DIFFERENCES = 50
 _READ = 20_000
-"""Characters of a text in which values are looked for."""
+"""The most characters of a text in which values are searched for."""
 _SHARE = 0.5
 _DEEPEST = 20
 
@@ -70,7 +70,7 @@ class Quantity:
     low: float
     high: float
     dimension: Dimension | str
-    """Of a unit; a currency, ``%`` or ``year`` in words, or empty for a count."""
+    """The dimension of a unit; for others the currency, ``%`` or ``year``, or empty for a count."""
     words: frozenset[str]
     names: frozenset[str]
     years: frozenset[int]
