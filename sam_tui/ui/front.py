@@ -37,7 +37,7 @@ class Front:
     current: CurrentConversation
     actions: ScreenActions
     emit: Callable[[str], None]
-    """Sends a control sequence to the terminal around."""
+    """Sends a control sequence to the terminal in which the workbench runs."""
     attention: Attention
     settings: UserSettings
     preferences: Preferences
@@ -51,7 +51,7 @@ class Invocation:
     conversation: "ConversationId | None" = None
     resume: bool = False
     first: bool = False
-    """Whether the program runs here for the first time."""
+    """Whether no data of an earlier run exist."""
 
 
 class Starting:

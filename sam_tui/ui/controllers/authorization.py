@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _NAMED = 4
 LOOKED_AT = 500
-"""How many of the newest decisions have their seals checked at the start."""
+"""How many of the newest decisions have their seals checked when the program starts."""
 _DECIDED = {
     "trusted": "is trusted as it is now",
     "untrusted": "is no longer trusted",
     "changed": "changed while it was shown, so it is not trusted: /trust shows it again",
 }
-"""What a notice says after each choice."""
+"""The words of a notice, by the state of trust after the person's choice."""
 _NOTHING_GRANTED = "There are no temporary grants. For permanent ones: sam-tui guard grants."
 _TAKES_BACK = "Enter revokes a grant; for permanent ones: sam-tui guard grants"
 _ROUND: tuple["PermissionMode", ...] = ("ask", "ask-all", "accept-edits", "plan")

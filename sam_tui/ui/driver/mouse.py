@@ -9,7 +9,7 @@ from textual.geometry import Offset
 from textual.widget import Widget
 
 _NEAR = 2.0
-"""Cells within which the presses of a double click are."""
+"""The most cells between the two presses of a double click."""
 
 
 def capture_mouse(app: App[None], *, on: bool) -> None:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.policy import DecisionEntry, DecisionFilter, DecisionHistory
 
 PAGE = 100
-"""Entries fetched at once."""
+"""How many entries are loaded at once."""
 _AHEAD = 10
-"""Rows before the last one at which the next page is fetched."""
+"""The next page is loaded when so many rows remain below the marked one."""
 _NARROWEST = 30
 _HINT = "Tab folder or all · Ctrl+R refused only · Esc closes"
 _TONES = {

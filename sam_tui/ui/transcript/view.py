@@ -27,7 +27,7 @@ FRAME = 1 / 16
 SHARE = 4
 """After a frame that took t seconds, none is drawn for ``SHARE * t``, so that keys are handled first."""
 OUTPUT_KEPT = 64_000
-"""Characters of a running call's output that are stored."""
+"""The most characters of a running call's output that are stored: the last ones."""
 _LATER = 1 << 24
 """Orders reserved after an unfinished answer for its parts."""
 

@@ -26,7 +26,7 @@ WALK = 4
 """A scroll of at most so many screens is followed row by row; a longer one relies on estimated heights."""
 
 _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
-"""Set without its watchers: they would lay the screen out anew."""
+"""Assigned without watchers, which would lay the screen out again."""
 
 
 def _with_old(rows: "list[Row]", old: "list[Row]") -> "list[Row]":

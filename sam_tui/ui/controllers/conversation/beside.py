@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sam_tui.core.agent.drivers.goal import Goal
 
 TURNS = 10
-"""Turns that a goal may take before the person is asked to set it again."""
+"""The most turns of a goal; then the person has to set it again."""
 
 
 class BesideTurns:

@@ -9,7 +9,7 @@ from sam_tui.ui.widgets.inquiries.card import WHOLE, buttons_of, coming_lines
 
 _ENDINGS = {"finished": "Done", "cancelled": "Cancelled", "limit": "Stopped", "failed": "Failed"}
 _MOST_LINES = 60
-"""Lines of a change that are read out with a question."""
+"""The most lines of a change that are read out with a question."""
 
 
 class Announcer:

@@ -15,7 +15,7 @@ RUN_COMMAND = "terminal_operations.run_command"
 SOON = 1.0
 """Seconds after which a running command gets a tab."""
 _KEPT = 100_000
-"""Characters of output that are stored until the command has a tab."""
+"""The most characters of output that are stored until the command has a tab."""
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ QUIET = (5, 10, 20, 30, 45, 60)
 _SOON = 1.0
 _COMMAND, _QUESTION = 24, 28
 _PROMPTS = tuple(":?>]$#%)")
-"""Characters with which a question of a program ends."""
+"""The last characters of a line with which programs ask something."""
 
 Weight = Literal[0, 1, 2, 3, 4]
 

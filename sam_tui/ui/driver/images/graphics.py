@@ -17,7 +17,7 @@ _RANGES = (
     "0305 030d-030e 0310 0312 033d-033f 0346 034a-034c 0350-0352 0357 035b 0363-036f 0483-0487 0592-0595 "
     "0597-0599 059c-05a1 05a8-05a9 05ab-05ac 05af 05c4 0610-0617 0657-065b 065d-065e 06d6-06dc 06df-06e2"
 )
-"""The first of the protocol's ``rowcolumn-diacritics.txt``, as many as a picture has columns."""
+"""Code points from the start of kitty's ``rowcolumn-diacritics.txt``, one for each column of a picture."""
 
 
 def _numerals(ranges: str) -> str:
@@ -27,7 +27,7 @@ def _numerals(ranges: str) -> str:
 
 NUMERALS = _numerals(_RANGES)
 _CHUNK = 4096
-"""Bytes of base64 in one of kitty's sequences."""
+"""The base64 bytes in one of kitty's sequences."""
 _LEAST_RUN = re.compile(rb"(.)\1{3,}", re.DOTALL)
 
 

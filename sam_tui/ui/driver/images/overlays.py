@@ -41,7 +41,7 @@ class ImagePlace:
 
 
 Starts = dict[tuple[int, int], int]
-"""Numbers and rows of pictures whose row is whole in a row of cells, with the column of its first."""
+"""For a row of cells: (number, row) of each picture whose row is complete in it, with its first column."""
 
 
 @dataclass(slots=True)
@@ -61,14 +61,14 @@ class Overlays:
     _standing: dict[int, tuple[ImagePlace, float]] = field(
         default_factory=dict[int, tuple[ImagePlace, float]]
     )
-    """Fully visible pictures, and since when each has not moved."""
+    """Fully visible pictures, each with the time since which it has not moved."""
     _starts: dict[int, tuple[CellRow, Starts]] = field(
         default_factory=dict[int, tuple[CellRow, Starts]]
     )
     _images: dict[tuple[int, int, int], str] = field(
         default_factory=dict[tuple[int, int, int], str]
     )
-    """Encoded images by number and size of a cell; empty if the picture cannot be encoded."""
+    """Encoded images by number, cell width and cell height; empty if a picture cannot be encoded."""
     _clears: bool = False
 
     def forget(self) -> None:

@@ -18,7 +18,7 @@ from sam_tui.ui.driver.cell_rows import Pen, pen_of_colour
 from sam_tui.ui.driver.images import graphics, marks
 
 _KEPT = 40
-"""Pictures whose pixels are kept; older ones are half blocks again."""
+"""How many pictures keep their pixels; older ones are drawn as half blocks again."""
 
 
 @dataclass(frozen=True, slots=True)

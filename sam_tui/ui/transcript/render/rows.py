@@ -15,7 +15,7 @@ from sam_tui.ui.transcript.render.palette import Palette
 Span = tuple[str, Style]
 
 NARROWEST = 16
-"""Cells that stay for content however deep containers nest."""
+"""The cells that remain for content however deep containers nest."""
 
 _NARROW = re.compile(
     "[ -~\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u20a0-\u20bf"

@@ -28,7 +28,7 @@ __all__ = ["ApprovalPanel", "InquiryPanel", "QuestionPanel", "panel_for"]
 
 _STEPS = {"up": -1, "down": 1}
 _TWO_DIGITS = 10
-"""From so many choices on, a number can have two digits."""
+"""With at least so many choices, a typed digit may be the first of two."""
 _ANSWERS = "Enter answers · Shift+Enter new line · Esc cancels the turn"
 _ONE = "↑↓ or number, Enter answers · or write · Esc cancels the turn"
 _PAGE = "c copies · o opens the browser · ↑↓ or number, Enter answers · Esc cancels the turn"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.screens import Screen
 
 Wish = Literal["leave", "copy", "send", "pager", "editor", "link"]
-"""An action that a key requests and the browser does not carry out itself."""
+"""An action of a key that the browser leaves to its caller."""
 
 _WISHES: dict[str, Wish] = {
     "escape": "leave",

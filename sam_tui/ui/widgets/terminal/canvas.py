@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _FRAME = 1 / 60
 _REST = 2.0
-"""The next frame waits at least so many times as long as the last one took."""
+"""The next frame waits at least so many times the duration of the last one."""
 _PATIENCE = 0.5
-"""Seconds after which an overdue frame is requested again."""
+"""Seconds after which a frame that is overdue is requested again."""
 _BLINK = 0.53
 _BLINKS = 20
 """After so many blinks without a key or output the cursor stops blinking."""

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 MOST_TABS = 20
 _NAME = 16
 _BESIDE = 4
-"""Cells of the border beside what stands in it."""
+"""The cells of the border beside its text."""
 _BADGE = 8
-"""The least columns for the reason why the person types."""
+"""The least columns for the reason why the person has the terminal."""
 _TITLE_AT = 3
-"""Where the border's title begins: behind the corner, a line and a space."""
+"""The column of the border's title: after the corner, a line and a space."""
 _NEWS_MARKS = {"output": "•", "bell": "!"}
 _WITH_KEYS, _WITHOUT_KEYS = "$background on $primary", "$foreground on $border-blurred"
 _CLOSE, _NEW = "×", " + "

@@ -17,7 +17,7 @@ class TerminalPast(TerminalCanvas):
     """A terminal that is looked back in. What keys its program gets is for the subclass."""
 
     scrolled = False
-    """Whether older rows than the newest are on show."""
+    """Whether older rows than the newest are shown."""
 
     def ask(self, what: TerminalWish, value: str = "") -> None:
         """Ask the workbench for something."""

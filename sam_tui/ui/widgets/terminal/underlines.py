@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 _META = "underline_codes"
 _ATTRIBUTES = ("bold", "dim", "italic", "underline", "reverse", "conceal", "strike")
-"""The attributes that cells have."""
+"""The attributes of Rich's styles that cells have."""
 
 
 class _Underlined(Style):

@@ -22,7 +22,7 @@ ZOOM = "f6"
 _WITHOUT_FULL_SCREEN = ("shift+pageup", "shift+pagedown", ZOOM)
 """Keys that the workbench handles unless a full-screen program runs."""
 _MOST_AHEAD = 1000
-"""Keys that wait for a shell to start."""
+"""The most keys that wait for a shell to start."""
 _LONGEST_KEY = 64  # bytes; what is longer was pasted
 
 
@@ -33,7 +33,7 @@ class TerminalView(TerminalPast, can_focus=True):
     """
 
     WAY_OUT = "terminal: Ctrl+] twice leaves"
-    """How to leave while the terminal has the keys."""
+    """The hint how to leave the terminal, shown while it has the focus."""
     TAKES_TEXT = True
     """Whether typed and pasted text goes to the program."""
 
