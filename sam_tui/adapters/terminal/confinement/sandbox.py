@@ -55,12 +55,12 @@ from sam_tui.core.ports.processes.terminals import Confinement
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _SHARED = ("/dev/pts", "/dev/ptmx", "/dev/shm")
-"""Where terminals and shared memory are made. A supervisor opens these itself, only the run's own."""
+"""Devices for terminals and shared memory. A supervisor opens these itself, and only those of its run."""
 
 _PROVEN: set[Ability] = set()
-"""What commands were held by already, in this process."""
+"""The abilities with which this process has already confined a command."""
 _NAMES_BY_STREAM = {"RES_OPTIONS": "use-vc"}
-"""Has the C library ask for names by TCP (resolv.conf(5)), which works on every kernel."""
+"""Has the C library resolve names over TCP (resolv.conf(5)), which works with every kernel."""
 
 
 class Sandbox:

@@ -19,9 +19,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import STARTED
 
 _MOST_FREE = 1
 _PATIENCE = 5.0
-"""Seconds within which a parent must answer."""
+"""Seconds in which a parent must answer."""
 _MOMENT = 0.1
-"""Seconds within which a living parent reports how its command ended."""
+"""Seconds in which a living parent reports how its command ended."""
 _KILLED = -signal.SIGKILL
 _SAY = b"{}"
 

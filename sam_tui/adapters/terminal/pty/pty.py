@@ -30,11 +30,11 @@ _UNREAD_LIMIT = 1024 * 1024
 _LAST_READS = 256
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
 _NOTICE, _NOTICED = 0.02, 2.0
-"""Seconds between two looks whether a program has taken its new size in, and of all of them."""
+"""Seconds between two checks whether a program has handled its new size, and of all checks together."""
 _REDRAWS = 5
-"""How often a program that prints nothing is asked to redraw."""
+"""How often a program that prints nothing is made to redraw."""
 _POLLS_TERMINALS = sys.platform == "linux"
-"""Whether terminals can be polled; on macOS the event loop reads them instead."""
+"""Whether the system can poll terminals; on macOS the event loop reads them instead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 _INTERRUPT = b"\x03"
 _TAKEN_IN = 10.0
-"""Seconds for a shell to read typed input, and for a program to ask for more."""
+"""The most seconds for a shell to read typed input, and for a program to read more."""
 _ANSWER = 10.0
-"""Seconds for a shell to report its line, and then its next prompt."""
+"""The most seconds for a shell to report its line, and then its next prompt."""
 _PAUSE = 0.05
 _AROUND = 4096
 _ENTERS = re.compile(rb"[\r\n]")
 _KEY_AS_TEXT = re.compile(r"\x1b?\[7717~")
-"""What a line has of the key that sets it aside, where a search or another key's beginning took it."""
+"""What remains of ``SET_ASIDE`` in a line if a search or another incomplete key took its beginning."""
 _DRAWS = ("bash", "zsh")
-"""Shells that report the end of their prompts; before it, typed text is not drawn."""
+"""Shells that report the end of their prompts, before which typed text is not drawn."""
 _LEFT = "The person left a line unfinished in this terminal, so nothing was typed."
 _WAYS = "Ask them to finish it (hand_over), or send \\u0003 alone, which drops it."
 

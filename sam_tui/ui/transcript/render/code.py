@@ -22,8 +22,7 @@ LONGEST_LINE = 2_000
 _Run = Callable[[Lexer, str | None, LexerContext | None], Iterator[tuple[int, _TokenType, str]]]
 _REGEX_RUN = cast("object", RegexLexer.get_tokens_unprocessed)  # pyright: ignore
 _STATEFUL_RUN = cast("_Run", ExtendedRegexLexer.get_tokens_unprocessed)
-"""Runs any regular lexer with its state stack in a context; uses no other part of
-``ExtendedRegexLexer``."""
+"""Runs any regular lexer with its state stack in a context; the lexer needs nothing else of its class."""
 
 
 _STYLES: tuple[tuple[_TokenType, str], ...] = (

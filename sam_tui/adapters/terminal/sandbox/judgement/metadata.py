@@ -33,7 +33,7 @@ _FSXATTR = 28
 _MICRO = 1_000_000
 
 Change = Callable[[int], None]
-"""Changes the object behind an O_PATH descriptor. Raises OSError."""
+"""Changes the metadata of the object behind an O_PATH descriptor. Raises OSError."""
 
 
 @dataclass(frozen=True, slots=True)

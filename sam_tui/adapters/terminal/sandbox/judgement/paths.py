@@ -13,9 +13,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
 from sam_tui.core.authorization.paths.places import Place as PlaceKind
 
 UNRESOLVED = re.compile(r"/\.{0,2}(?:/|\Z)")
-"""A part of a path that is empty, or means the folder or the one above it."""
+"""A part of a path that is empty, ``.`` or ``..``."""
 _UNASKED = ("/proc/", "/sys/")
-"""Views of the kernel: nobody is asked about these, Landlock refuses them."""
+"""Folders of the kernel. Nobody is asked about changes there: Landlock refuses them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
 
 _MOST_ANCESTORS = 64
 _PARENT, _GROUP, _SESSION = 1, 2, 3
-"""Where these stand among the fields of ``stat_fields``."""
+"""Indexes in ``stat_fields``."""
 _PIDFD = re.compile(r"^Pid:\t(\d+)$", re.MULTILINE)
 
 

@@ -13,7 +13,7 @@ _HEADER = struct.Struct("=IHHII")
 _WANTED = struct.Struct("=4BI48x")
 _ALIGNED = 4
 _PORT_AT, _INODE_AT = 4, 68
-"""In struct inet_diag_msg (linux/inet_diag.h): of the own port, and of the inode."""
+"""Offsets in struct inet_diag_msg (linux/inet_diag.h): of the local port, and of the inode."""
 _UNIX_WANTED = struct.Struct("=BBHIIIII")
 """struct unix_diag_req (linux/unix_diag.h)."""
 _ANY_STATE, _SHOW_NAME, _NAME = 0xFFFFFFFF, 1, 0

@@ -19,12 +19,12 @@ _KNOWN_FLAGS = (
 )  # fmt: skip
 _PERMISSIONS = 0o7777
 _OF_NEW = 0o1777
-"""What a file may have from its beginning: to run with its owner's rights is a change by itself."""
+"""The mode bits with which a file can be created: set-user-id and set-group-id need a chmod."""
 _XATTR_PREFIXES = ("user.", "system.posix_acl_")
 RESERVED = ".sam-tui-placing-"
-"""The beginning of file names that no command may open, make or move."""
+"""The prefix of file names that no command may open, create or rename."""
 LARGEST_PLACE = 8 * 1024 * 1024
-"""Bytes of a file that is judged by its content."""
+"""The most bytes of a file that is judged by its content."""
 _UNCHANGED = nullcontext()
 _MAKABLE = (0, stat.S_IFREG, stat.S_IFIFO, stat.S_IFSOCK)
 
