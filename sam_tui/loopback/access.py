@@ -53,7 +53,7 @@ class Addresses:
         return None
 
 
-def bears(headers: Headers, token: str) -> bool:
+def has_secret(headers: Headers, token: str) -> bool:
     """Whether a request carries a token as ``Authorization: Bearer``."""
     values = _values(headers, b"authorization")
     scheme, _, sent = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")
@@ -105,7 +105,7 @@ class HttpAccess:
         refusal = self._addresses.refusal(headers)
         if refusal is not None or (scope["method"], scope["path"]) in self._public:
             return refusal
-        if not bears(headers, self._token):
+        if not has_secret(headers, self._token):
             return 401, "Send the token of this server as Authorization: Bearer."
         return None
 

@@ -14,7 +14,7 @@ FILE_NAME = "settings.toml"
 SYSTEM_FILE = "/etc/sam-tui/settings.toml"
 PROJECT_FILE = ".sam/settings.toml"
 """The project's settings file, below the workspace."""
-_ELSEWHERE = {
+_FOREIGN_SETTINGS = {
     "permissions": "Rules belong in policy.toml; --allowedTools and --permission-mode apply "
     "to one run.",
     "hooks": "Hooks belong in hooks.json of your settings folder (docs/hooks.md).",
@@ -92,9 +92,9 @@ def settings_of_option(value: str) -> SettingsFile:
     values: dict[str, Value] = {}
     for at, entry in _entries(cast("dict[str, object]", tables)):
         key = ".".join(at)
-        if at[0] in _ELSEWHERE:
+        if at[0] in _FOREIGN_SETTINGS:
             raise ConfigurationError(
-                f"{path}: there is no setting “{at[0]}”.", hint=_ELSEWHERE[at[0]]
+                f"{path}: there is no setting “{at[0]}”.", hint=_FOREIGN_SETTINGS[at[0]]
             )
         try:
             values[key] = _value(key, entry)

@@ -18,7 +18,7 @@ from sam_tui.core.verdict import denial
 
 START = "agent.start"
 """The operation of starting the agent's program, as rules for it name it."""
-ASKED = "agent.own_call"
+OWN_CALL = "agent.own_call"
 """The operation of a call that the agent makes itself and requests permission for."""
 READ = "file_operations.read_file"
 _LARGEST = 16_000_000
@@ -98,7 +98,7 @@ class AgentHost:
         """Whether the person allows one of the agent's own calls. Its words are only shown."""
         if self.guard.policy.mode == "bypass":
             return True
-        request = Request(conversation, call, ASKED, line, (), tuple, words=words)
+        request = Request(conversation, call, OWN_CALL, line, (), tuple, words=words)
         why = "it runs in the agent's own program, inside the sandbox"
         decision = await self.guard.confirm(request, why, "agent-asks")
         self.executor.record(conversation, call, decision)

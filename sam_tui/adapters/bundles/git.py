@@ -13,7 +13,7 @@ from sam_tui.core.errors import ConfigurationError, UsageError
 _URL = re.compile(r"(https|ssh|file)://(?:[\w.~+-]+@)?(?!-)[^@]*")
 _SCP = re.compile(r"[\w][\w.-]*@[\w][\w.-]*:(?!-|:)\S+")
 _REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9][\w./+-]*")
-_PERSONS = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL")
+_CONNECTION_VARIABLES = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL")
 """Variables that say how the person's git connects to servers; git gets no other ``GIT_`` variable."""
 _SECONDS = 300.0
 _MOST_FETCHED, _MOST_NAMES = 200_000_000, 2_000_000
@@ -65,7 +65,11 @@ class _Reader:
     def __init__(self, program: str, repository: str, environ: Mapping[str, str]) -> None:
         self._program = program
         self._repository = repository
-        mine = {k: v for k, v in environ.items() if not k.startswith("GIT_") or k in _PERSONS}
+        mine = {
+            k: v
+            for k, v in environ.items()
+            if not k.startswith("GIT_") or k in _CONNECTION_VARIABLES
+        }
         self._environ = mine | {
             "GIT_ALLOW_PROTOCOL": "https:ssh:file",
             "GIT_TERMINAL_PROMPT": "0",

@@ -27,7 +27,7 @@ from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.folders import HOOKS, PROJECT_HOOKS
 
-OBJECTS = 2
+DENIAL = 2
 """The exit code with which a hook denies."""
 _CONTEXT: tuple[str, ...] = ("SessionStart", "UserPromptSubmit")
 """Events for which output that is no JSON is given to the model."""
@@ -46,7 +46,7 @@ def read_answer(hook: Hook, result: CommandResult) -> HookAnswer:
     answer = HookAnswer(hook, seconds=result.seconds)
     if result.timed_out:
         return _with(answer, warning=f"took longer than {hook.timeout:g} seconds and was ended")
-    if result.exit_code == OBJECTS:
+    if result.exit_code == DENIAL:
         return _with(answer, word="deny", reason=result.errors.strip() or _SILENT)
     if result.exit_code != 0:
         return _with(answer, warning=_failure_words(result))

@@ -163,7 +163,7 @@ class FileInstructions:
         except SamError:
             return None
         if len(data) > LARGEST:
-            # Said in its place: who wrote it relies on it.
+            # Named in its place: its author relies on it.
             return Instruction(name or path, TOO_LARGE, personal=not name)
         if name and not self._sources.vouches(name, data):
             return None

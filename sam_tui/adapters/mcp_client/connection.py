@@ -40,7 +40,7 @@ _LOG = 16_000
 """The most characters of standard error that are stored: the last ones."""
 _MODES = ("auto", "legacy")
 """The SDK's modes, in the order of attempts: ``legacy`` if a program ended at once on the newer one."""
-_NOBODY = Caller(ConversationId("mcp"), CallId("mcp"))
+_NO_CALLER = Caller(ConversationId("mcp"), CallId("mcp"))
 """The caller of a start that no conversation requested."""
 
 
@@ -50,7 +50,7 @@ class Connection:
     def __init__(self, settings: ServerSettings, around: ServerSurroundings) -> None:
         self.settings = settings
         self.fitted = FittedServer()
-        self.caller = _NOBODY
+        self.caller = _NO_CALLER
         """The last conversation that had a message or a call."""
         self._around = around
         self._error = settings.fault

@@ -15,7 +15,7 @@ from sam_tui.core.authorization.network.hosts import (
 )
 from sam_tui.core.authorization.policy.judgement import CONNECT
 from sam_tui.core.authorization.policy.policy import Policy
-from sam_tui.core.authorization.rules.rule import KEPT, Layer, Rule, Subject
+from sam_tui.core.authorization.rules.rule import SAVED_PREFIX, Layer, Rule, Subject
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.processes.sandbox import (
     DEFAULT_NETWORK,
@@ -109,7 +109,7 @@ REDIRECTED: Mapping[str, str] = {
     "npm_config_cache": "npm",
 }
 """Variables that move the cache of a program, for caches whose content can be downloaded again."""
-_UNHIDDEN = ("/proc/", "/dev/")
+_KERNEL_FOLDERS = ("/proc/", "/dev/")
 """Folders of the kernel. Their secrets are protected in other ways, and their entries change constantly."""
 
 _VARIABLE = re.compile(r"[A-Za-z_*?][A-Za-z0-9_*?]*")
@@ -330,7 +330,9 @@ def _hidden(policy: Policy) -> tuple[tuple[str, ...], tuple[str, ...]]:
     def readable(path: str) -> bool:
         return policy.rules.unlocks(Subject("commands.read", "read", path), now) is not None
 
-    paths = [path for path in (*secret_paths, *policy.protected) if not path.startswith(_UNHIDDEN)]
+    paths = [
+        path for path in (*secret_paths, *policy.protected) if not path.startswith(_KERNEL_FOLDERS)
+    ]
     hidden = tuple(path for path in dict.fromkeys(paths) if not readable(path))
     below = tuple(f"{path}/" for path in hidden)
     opened = [path for path in _exact_paths(policy) if path.startswith(below) and readable(path)]
@@ -368,7 +370,7 @@ def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...], home
 
 def _stands(rule: Rule) -> bool:
     """Whether the person wrote the rule by hand, and it holds at all times."""
-    return rule.layer == "user" and rule.window.always and not rule.id.startswith(KEPT)
+    return rule.layer == "user" and rule.window.always and not rule.id.startswith(SAVED_PREFIX)
 
 
 def _entries(rules: Iterable[Rule]) -> tuple[str, ...]:

@@ -173,7 +173,7 @@ class SqliteConversationCatalog:
                     )
 
 
-_OF_ONE = (
+_CONVERSATION_TABLES = (
     "messages", "compactions", "model_calls", "todos", "results", "call_displays", "prompt_choices",
     "reminder_choices", "topics", "documents", "writers", "message_words", "indexed_messages", "notices",
 )  # fmt: skip
@@ -195,7 +195,7 @@ def _delete_rows(connection: Connection, key: str) -> None:
     )
     for table in ("memories", "notes", "word_totals"):
         connection.execute(f"DELETE FROM {table} WHERE scope = ?", (key,))
-    for table in (*_OF_ONE, "archive"):
+    for table in (*_CONVERSATION_TABLES, "archive"):
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (key,))
     connection.execute("DELETE FROM conversations WHERE id = ?", (key,))
 

@@ -15,14 +15,14 @@ from sam_tui.core.verdict import Decision
 
 _FIRST = "0" * 64
 _COLUMNS = "SELECT number, made_at, conversation, call, decision, chain FROM decisions"
-_HERE = (
+_OF_WORKSPACE = (
     "(json_extract(decision, '$.workspace') = ?"
     " OR conversation IN (SELECT id FROM conversations WHERE workspace = ?))"
 )
 """Selects decisions of a workspace: by the entry itself, or, for older entries, by the conversation."""
 _REACH = 50_000
 """How many of the newest entries are searched for past decisions of an operation."""
-_LOOKED_THROUGH = 2000
+_MOST_SEARCHED = 2000
 """The most decisions of the workspace among them that are searched."""
 _CHUNK = 500
 _LATEST = 2**63 - 1
@@ -61,11 +61,11 @@ class SqliteDecisions:
     def past(self, workspace: str, operation: str, *, limit: int) -> list[DecisionEntry]:
         """The last decisions on one operation in a folder's conversations, newest first."""
         rows = self._database.query(
-            f"{_COLUMNS} WHERE {_HERE} AND number > (SELECT max(number) FROM decisions) - ?"
+            f"{_COLUMNS} WHERE {_OF_WORKSPACE} AND number > (SELECT max(number) FROM decisions) - ?"
             " ORDER BY number DESC LIMIT ?",
             *(storable(workspace),) * 2,
             _REACH,
-            _LOOKED_THROUGH,
+            _MOST_SEARCHED,
         )
         entries: list[DecisionEntry] = []
         for row in rows:
@@ -141,7 +141,7 @@ def _conditions(filter_: DecisionFilter) -> tuple[str, tuple[str, ...]]:
     parts: list[str] = []
     values: list[str] = []
     if filter_.workspace:
-        parts.append(_HERE)
+        parts.append(_OF_WORKSPACE)
         values.extend((storable(filter_.workspace),) * 2)
     if filter_.conversation:
         parts.append("conversation = ?")

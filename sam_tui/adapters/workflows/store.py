@@ -23,7 +23,7 @@ from sam_tui.sqlite import SqliteDatabase, opened
 
 _BUSY_SECONDS = 5.0
 """Seconds that a write waits for other processes."""
-_HELD = 16
+_LOCK_DIGITS = 16
 """How many hexadecimal digits of an execution's hash name its lock file."""
 _INEXACT = 2.0
 """A smaller difference of the system clock, in seconds, is not treated as a change by somebody."""
@@ -159,7 +159,7 @@ class SqliteWorkflows(SqliteDatabase):
     @contextmanager
     def hold(self, execution: str) -> Generator[bool, None, None]:
         """Lock an execution by a file; the kernel releases the lock when the process ends."""
-        name = hashlib.sha256(execution.encode("utf-8", "replace")).hexdigest()[:_HELD]
+        name = hashlib.sha256(execution.encode("utf-8", "replace")).hexdigest()[:_LOCK_DIGITS]
         folder = self.path.with_suffix(".locks")
         with self.explained("locked"):
             folder.mkdir(mode=0o700, exist_ok=True)

@@ -66,7 +66,7 @@ def _show(checks: Sequence[DoctorCheck]) -> None:
             click.echo(terminal_safe(f"  {'':<16} {check.advice}"))
 
 
-_LOOKED_AT = 500
+_CHECKED_SEALS = 500
 """The number of the newest decisions whose seals are checked."""
 _PATIENCE = 2.0
 """Seconds to wait for a lock on the database."""
@@ -266,13 +266,13 @@ def _audit(folders: "AppFolders") -> DoctorCheck:
 
     storage = open_storage(folders.data_dir)
     try:
-        broken = storage.decisions.first_broken(last=_LOOKED_AT)
+        broken = storage.decisions.first_broken(last=_CHECKED_SEALS)
     finally:
         storage.close()
     if broken is not None:
         fault = f"entry {broken} was changed, or others before it are missing"
         return DoctorCheck("audit log", "missing", fault, "sam-tui audit verify")
-    return DoctorCheck("audit log", "ok", f"the last {_LOOKED_AT} decisions are unchanged")
+    return DoctorCheck("audit log", "ok", f"the last {_CHECKED_SEALS} decisions are unchanged")
 
 
 def _trust(folders: "AppFolders", workspace: str) -> DoctorCheck:

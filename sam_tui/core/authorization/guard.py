@@ -6,7 +6,7 @@ from dataclasses import replace
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Write
 from sam_tui.core.authorization.grants.grants import Grant, Grants
 from sam_tui.core.authorization.grants.scopes import (
-    LOOKED_AT,
+    PAST_DECISIONS,
     ScopeOffer,
     chosen_of,
     grant_seconds,
@@ -351,7 +351,7 @@ class Guard:
         sources = await self._sources() if request.operation == CONNECT else ()
         past: Sequence[DecisionEntry] = ()
         if self._history is not None:
-            past = self._history.past(self.workspace.root, request.operation, limit=LOOKED_AT)
+            past = self._history.past(self.workspace.root, request.operation, limit=PAST_DECISIONS)
         on_offer = self._offers(request, judgements, sources)
         return tuple(simulated(offer, past, self.policy) for offer in on_offer)
 

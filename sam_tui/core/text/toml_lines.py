@@ -11,7 +11,7 @@ _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*[.=]""")
 _AT_LINE = re.compile(r"\((?:at line (\d+), column \d+|at end of document)\)")
 _MARK = "\ufeff"
 """The byte order mark with which some editors begin a file."""
-_TWICE = (
+_DUPLICATES = (
     (re.compile(r"Duplicate inline table key '(.+)'"), r"the key “\1” is set twice"),
     (re.compile(r"Cannot declare \('(.+)',?\) twice"), r"the table [\1] is there twice"),
 )
@@ -27,7 +27,7 @@ def toml_table(text: str, path: str, hint: str) -> dict[str, object]:
         match = _AT_LINE.search(str(error))
         line = int(match[1]) if match and match[1] else text.count("\n") + 1
         fault = _AT_LINE.sub("", str(error)).strip()
-        for pattern, words in _TWICE:
+        for pattern, words in _DUPLICATES:
             fault = pattern.sub(words, fault)
         if fault == "Cannot overwrite a value":
             key = _KEY.match(text.removeprefix(_MARK).splitlines()[line - 1])

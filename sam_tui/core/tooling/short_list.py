@@ -18,9 +18,9 @@ FIRST = (
     "file_operations", "terminal_operations", "todo_operations", "user_collaboration",
     "read_tool_result", "recall_history", "memory_operations", "web_operations", "think",
 )  # fmt: skip
-"""The tools that are listed with arguments where there is room, the most useful first."""
+"""The tools that are listed with arguments if there is room, the most useful first."""
 _MOST_NAMES = 2_000
-"""Bytes of names in the description of ``find_tools``."""
+"""The most bytes of names in the description of ``find_tools``."""
 
 
 def short_list(offers: Sequence[Offer], size: int) -> str:

@@ -246,7 +246,7 @@ class TaskOperations:
         return _json(data, _card(run, output), *_table(problems))
 
     async def _run_step(self, step: PlannedTask, cwd: str, context: ToolContext) -> ToolResult:
-        if context.permit.ask_kept is not None:
+        if context.permit.ask_rehearsed is not None:
             raise ToolError(
                 "A task cannot be rehearsed, and commands are only rehearsed here.",
                 hint="run_command can be.",

@@ -21,7 +21,7 @@ from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_
 
 _DAY = 86_400.0
 _TAGS, _TAG = 20, 60
-_KNOWN = 3
+_MOST_KNOWLEDGE = 3
 """The most entries of knowledge that are shown beside the memories."""
 _ABOUT = (
     "What you remember beyond this context: memories and notes of this conversation (or of all that"
@@ -96,7 +96,7 @@ class MemoryOperations:
         hits = self._memories.search(scope, query, limit=arguments.limit, threshold=threshold)
         domain = knowledge_scope(scope, context)
         learnt = self._knowledge.search(
-            domain, query, limit=min(_KNOWN, arguments.limit), threshold=threshold
+            domain, query, limit=min(_MOST_KNOWLEDGE, arguments.limit), threshold=threshold
         )
         data = {
             "memories": [{"id": h.memory.id, "relevance": round(h.relevance, 4)} for h in hits],

@@ -79,7 +79,7 @@ class CommandOperations:
         cwd = answers.working_directory(arguments.working_directory, context)
         request = _request(arguments, context, cwd, PlainStream(context.emit))
         tried: RehearsedCommand | None = None
-        if context.permit.ask_kept is not None:
+        if context.permit.ask_rehearsed is not None:
             tried = await rehearse(self.rehearsals, request, context)
         result = await self._wait_for(request, context) if tried is None else tried.result
         if not isinstance(result, CommandResult):

@@ -26,7 +26,7 @@ from sam_tui.adapters.terminal.processes.environment import (
     nobody,
 )
 from sam_tui.adapters.terminal.sandbox.ability import (
-    UNHELD,
+    SWITCHED_OFF,
     Ability,
     ability,
     describe,
@@ -110,7 +110,7 @@ class Sandbox:
         # Apart from the sandbox, so that it outlives it by a moment.
         self._closing = ExitStack()
         self._closing.callback(self.tracking.close)
-        self._trust(able, UNHELD if off else describe(able, strict=strict))
+        self._trust(able, SWITCHED_OFF if off else describe(able, strict=strict))
         self._closing.callback(self._prepared.drop)
         self._proving = threading.RLock()
         self._close = weakref.finalize(self, self._closing.close)

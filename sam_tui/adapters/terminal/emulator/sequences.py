@@ -137,7 +137,7 @@ class Sequences:
             return self._report
         if body.endswith(b"$p"):
             return self._say_mode if self._mode_state(body) is not None else None
-        handler = _KNOWN.get(body)
+        handler = _HANDLERS.get(body)
         if handler is None:
             handler = next((candidate for form, candidate in _FORMS if form.fullmatch(body)), None)
         return None if handler is None else lambda body: handler(self, body)
@@ -315,7 +315,7 @@ class Sequences:
         return int(self._setting(b"s").partition(b";")[0] or 1) - 1
 
 
-_KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
+_HANDLERS: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
     b"c": Sequences.reset,
     b"[!p": Sequences.reset_softly,
     b"[?6n": Sequences.report_cursor,
@@ -346,7 +346,7 @@ _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...]
         (rb"\]4;(?:.*;)?(?:25[6-9]|260);.*", Sequences.special_colour),
         (rb"P\+q.*", Sequences.tell_capabilities),
         (rb"P\$q.*", Sequences.tell_setting),
-        (rb"\[\d{0,5}(?:'[}~]| [@A])", _KNOWN[b"6"]),
+        (rb"\[\d{0,5}(?:'[}~]| [@A])", _HANDLERS[b"6"]),
         (rb"\[[012]?\*x", Sequences.set_extent),
         (rb"\[\?63(?:;\d+)?n", Sequences.report_checksum),
         (rb'\[[0-9;]*"p', Sequences.set_level),

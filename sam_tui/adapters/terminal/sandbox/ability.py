@@ -243,5 +243,5 @@ def _seatbelt() -> tuple[Protection, ...]:
     )
 
 
-UNHELD = Confinement("none", "switched off: commands are not confined")
+SWITCHED_OFF = Confinement("none", "switched off: commands are not confined")
 """For a person who switched the sandbox off."""

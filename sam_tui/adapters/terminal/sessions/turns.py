@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from sam_tui.adapters.terminal.sessions.agent_view import AgentView
 
 _INTERRUPT = b"\x03"
-_TAKEN_IN = 10.0
+_READ_SECONDS = 10.0
 """The most seconds for a shell to read typed input, and for a program to read more."""
-_ANSWER = 10.0
+_REPORT_SECONDS = 10.0
 """The most seconds for a shell to report its line, and then its next prompt."""
 _PAUSE = 0.05
 _AROUND = 4096
@@ -283,7 +283,7 @@ class Turns(SessionHolder):
         self._pty.start_output()
         if self.end_paste():
             self._pty.write(PASTE_OVER)
-        deadline = time.monotonic() + _TAKEN_IN
+        deadline = time.monotonic() + _READ_SECONDS
         while self._pty.running and time.monotonic() < deadline:
             runs = self._log.trusted and not self._log.at_prompt
             if not self._log.integrated or runs or self._pty.foreground() != self._pty.pid:
@@ -322,7 +322,7 @@ class Turns(SessionHolder):
         if not keys or not self._pty.running:
             return None
         self._pty.write(keys)
-        deadline = time.monotonic() + _ANSWER
+        deadline = time.monotonic() + _REPORT_SECONDS
         while time.monotonic() < deadline:
             if kind in self._marks:
                 return self._marks[kind]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Scenario,
     )
 
-_MOST_TOLD = 1_000_000
+_LARGEST = 1_000_000
 """The most bytes of a file with instructions for the model."""
 DIFFERS = 4
 """The exit code of ``--check`` if a replay deviates from its recording."""
@@ -261,7 +261,7 @@ def _digests(root: str, names: "Sequence[str]") -> dict[str, str]:
     believed: dict[str, str] = {}
     for name in filter(only_tells, names):
         with suppress(UnusableFile):
-            data = read_bounded(os.path.join(root, name), most=_MOST_TOLD, root=root)
+            data = read_bounded(os.path.join(root, name), most=_LARGEST, root=root)
             believed[name] = hashlib.sha256(data).hexdigest()
     return believed
 

@@ -23,7 +23,7 @@ from sam_tui.core.authorization.commands.table import (
 )
 from sam_tui.core.ports.policy import Word
 
-_GONE: frozenset[CommandClass] = frozenset(("network", "destructive"))
+_IRREVERSIBLE: frozenset[CommandClass] = frozenset(("network", "destructive"))
 """The classes of a program that changes something on another machine irreversibly."""
 _VERSION = ("--version", "-V", "--help")
 _WHY: dict[CommandClass, str] = {
@@ -150,7 +150,7 @@ def _plain(use: Use) -> Traits:
     classes, name = use.program.classes, use.name or "it"
     if not classes:
         return traits("workspace-write", f"{name} may write", exact=False)
-    if classes == _GONE:
+    if classes == _IRREVERSIBLE:
         sub = next((text for text in use.texts if not text.startswith("-")), "")
         return Traits(classes, f"{name} {sub} changes something elsewhere for good", exact=False)
     heaviest = max(classes, key=_weight)

@@ -33,7 +33,7 @@ from sam_tui.core.inquiry import Approval, PastCall, ScopeChoice, ScopeSpan
 from sam_tui.core.ports.policy import DecisionEntry, SavedGrant
 from sam_tui.core.verdict import Decision
 
-LOOKED_AT = 300
+PAST_DECISIONS = 300
 """How many past decisions of an operation are compared with an offered scope."""
 _PAST_SHOWN = 30
 _LONGEST_TARGET = 400

@@ -233,7 +233,7 @@ class RuleSet:
 
     def saved_ids(self) -> frozenset[str]:
         """The ids of what the person allowed for good in a question."""
-        return frozenset(rule.id for rule in self.rules if rule.id.startswith(KEPT))
+        return frozenset(rule.id for rule in self.rules if rule.id.startswith(SAVED_PREFIX))
 
     def without(self, identifiers: Collection[str]) -> "RuleSet":
         """A copy without the rules of these ids."""
@@ -249,7 +249,7 @@ class RuleSet:
         return None
 
 
-KEPT = "user:grant_"
+SAVED_PREFIX = "user:grant_"
 """The prefix of the id of a rule that was saved from a question."""
 
 

@@ -20,7 +20,7 @@ SETTLED = 0.1
 """Seconds without scrolling after which an image is sent, so that scrolling does not send it often."""
 _MOST_WRITTEN = 700_000
 """The most bytes of one image; more would hold up a slow terminal."""
-_KEPT = 8
+_MOST_CACHED = 8
 """How many encoded images are cached."""
 
 
@@ -156,7 +156,7 @@ class Overlays:
         placement = self.placements.placed.get(number)
         key = (number, *self.cell_size())
         if key not in self._images and placement is not None:
-            while len(self._images) >= _KEPT:
+            while len(self._images) >= _MOST_CACHED:
                 self._images.pop(next(iter(self._images)))
             self._images[key] = ""
             self.after(partial(self._make, key, placement))

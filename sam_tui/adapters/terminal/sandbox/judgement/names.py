@@ -33,7 +33,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 from sam_tui.core.authorization.paths.places import Place as Kind
 
 _TMPFILE = getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0)
-_LENT = stat.S_ISUID | stat.S_ISGID
+_SET_ID_BITS = stat.S_ISUID | stat.S_ISGID
 """The set-user-id and set-group-id bits. No file is created with them: a later chmod has to be allowed."""
 _EXCLUDING = os.O_CREAT | os.O_EXCL
 _WRITING = os.O_WRONLY | os.O_RDWR
@@ -56,7 +56,7 @@ class _Opening:
     @property
     def lends(self) -> bool:
         """Whether it would make a file that runs with its owner's or group's rights (set-user-id)."""
-        return bool(self.flags & (os.O_CREAT | _TMPFILE)) and bool(self.mode & _LENT)
+        return bool(self.flags & (os.O_CREAT | _TMPFILE)) and bool(self.mode & _SET_ID_BITS)
 
     @property
     def reads(self) -> bool:
@@ -236,7 +236,7 @@ def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> No
 
 def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mknod, mknodat."""
-    if mode & _LENT:
+    if mode & _SET_ID_BITS:
         watch.refuse(call, errno.EPERM)
         return
     leads = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG, stat.S_IFSOCK) else "a pipe or device"

@@ -26,7 +26,7 @@ _UNLIMITED = {
 """The beginning of these files of a group if they limit nothing (control groups version 2)."""
 
 _USABLE: dict[str, str] = {}
-"""The folder in which a group can be created, by the content of ``/proc/self/cgroup``; empty if in none."""
+"""The folder in which a group was created, by the content of ``/proc/self/cgroup``."""
 
 
 class ControlGroup:

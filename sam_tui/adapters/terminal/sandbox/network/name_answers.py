@@ -14,7 +14,7 @@ _ADDRESSES = (dns.A, dns.AAAA)
 _HINTS = (dns.SVCB, dns.HTTPS)
 """Record types with further addresses. The answer has none of these, and clients do without."""
 _STAND_IN_SECONDS = 60
-_NOWHERE = ("invalid", "onion", "arpa")
+_UNRESOLVED_DOMAINS = ("invalid", "onion", "arpa")
 """Top-level domains for which no name server is asked."""
 _LONGEST_DATAGRAM = 1232
 _READ = 4096
@@ -44,7 +44,7 @@ class Naming:
             local = ipaddress.ip_address("127.0.0.1" if question.kind == dns.A else "::1").packed
             served = question.kind in _ADDRESSES
             return question.answer(dns.NO_ERROR, (local,) if served else ())
-        if name.rpartition(".")[2] in _NOWHERE:
+        if name.rpartition(".")[2] in _UNRESOLVED_DOMAINS:
             return question.answer(dns.NO_NAME)
         if self._reach.hosts.hold(name):
             return question.answer(dns.NO_ERROR) if question.kind in _HINTS else None

@@ -18,7 +18,7 @@ _KNOWN_FLAGS = (
     | os.O_DSYNC | os.O_SYNC | os.O_DIRECT | os.O_DIRECTORY | os.O_NOATIME | _TMPFILE
 )  # fmt: skip
 _PERMISSIONS = 0o7777
-_OF_NEW = 0o1777
+_CREATION_BITS = 0o1777
 """The mode bits with which a file can be created: set-user-id and set-group-id need a chmod."""
 _XATTR_PREFIXES = ("user.", "system.posix_acl_")
 RESERVED = ".sam-tui-placing-"
@@ -114,7 +114,7 @@ def open_file(path: str, flags: int, mode: int) -> int:
     """Open a real path as the caller asked; ``mode`` already without its umask. Raises OSError."""
     making = flags & os.O_CREAT or (_TMPFILE and flags & _TMPFILE == _TMPFILE)
     opened = calls.open_exactly(
-        path, unwaiting(flags) | os.O_NOFOLLOW, mode=mode & _OF_NEW if making else 0
+        path, unwaiting(flags) | os.O_NOFOLLOW, mode=mode & _CREATION_BITS if making else 0
     )
     restore_waiting(opened, flags)
     return opened
