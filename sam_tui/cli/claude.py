@@ -55,7 +55,7 @@ _SPLIT = re.compile(r"[,\s]\s*(?![^(]*\))")
 
 
 def _refuse(context: click.Context, option: click.Parameter, value: object) -> None:
-    """Say what does the same, once an option without meaning is given."""
+    """Refuse an unsupported option with a hint what to use instead."""
     name = option.opts[0]
     if value:
         raise UsageError(f"{name} is not supported: {REFUSED[name]}.")
@@ -305,7 +305,7 @@ def responder_of(values: Mapping[str, Any], root: str) -> "Responder | None":
 
 
 def permission_tool_of(values: Mapping[str, Any]) -> "PermissionTool | None":
-    """Who is asked about the rest, where ``--permission-prompt-tool`` says so."""
+    """The tool of ``--permission-prompt-tool``, which answers approvals; None without the option."""
     name = values["permission_prompt_tool"]
     if not name:
         return None

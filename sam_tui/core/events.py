@@ -268,7 +268,7 @@ class HookStarted:
 
 @dataclass(frozen=True, slots=True)
 class HookFinished:
-    """A hook ended. ``outcome`` is what it said; a failed one said nothing, and ``reason`` is why."""
+    """A hook ended. ``outcome`` is its answer; for ``failed``, ``reason`` says why it has none."""
 
     conversation: ConversationId
     call: CallId

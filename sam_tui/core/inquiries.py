@@ -37,7 +37,7 @@ class InquiryOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """What is said of the other calls of a message; worked out only where somebody is there."""
+    """What an inquiry says about the other calls of its message; computed only if somebody can answer."""
 
     before: int = 0
     coming: Callable[[], tuple[Inquiry, ...]] = tuple

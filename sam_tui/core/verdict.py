@@ -79,7 +79,7 @@ _SENTENCES: Mapping[tuple[Outcome, DecidedBy | Literal[""]], str] = {
 
 
 def decision_words(decision: Decision) -> str:
-    """What was decided, in a sentence; empty where the running call says it already."""
+    """The decision as a sentence; empty if the running call shows it already."""
     comment = f": {decision.comment}" if decision.comment else ""
     scope = f" ({decision.scope})" if decision.scope else ""
     by_whom = _SENTENCES.get((decision.outcome, decision.by))

@@ -235,7 +235,8 @@ def _read_entry(where: str, raw: object) -> BlockedEntry:
 
 
 class ApprovedCalls:
-    """A model whose first answer is the calls that a person approved; all others are its own."""
+    """A model whose first answer contains the calls that a person approved; others are the wrapped
+    model's."""
 
     def __init__(self, model: Model, calls: Sequence[ToolCall]) -> None:
         self._model = model

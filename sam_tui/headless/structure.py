@@ -74,7 +74,7 @@ def structured(answer: str, schema: Schema) -> object:
 
 
 def repair(fault: WrongStructure) -> str:
-    """What is said to the model of a wrong answer."""
+    """The message to the model about an answer that does not fit the schema."""
     return f"That is not JSON of the schema: {fault}\nAnswer with the corrected JSON alone."
 
 

@@ -15,7 +15,7 @@ RESOURCE_NOT_FOUND: Final = -32002
 
 
 class NotFound(Exception):
-    """There is no such resource. ``data`` says more, as plain JSON."""
+    """There is no such resource. ``data`` has details as plain JSON."""
 
     def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)

@@ -46,7 +46,7 @@ class StdioWire:
         self._paid = asyncio.Event()
 
     async def listen(self) -> None:
-        """Pass on what comes in, until the other side is gone."""
+        """Pass incoming messages on until the client closes its end."""
         while (line := await self._pipes.read()) is not None:
             message = parsed(line)
             if isinstance(message, WireFault):
@@ -59,7 +59,7 @@ class StdioWire:
                 await self._paid.wait()
 
     async def speak(self) -> None:
-        """Write what goes out, until there is nothing more to say."""
+        """Write outgoing messages until the stream of them ends."""
         async for message in self._outgoing:
             await self._say(message.message)
 

@@ -133,7 +133,7 @@ class ServedTasks:
         return False
 
     async def tell_inquiries(self) -> None:
-        """Have those who follow a task hear when something waits for a person, or no longer does."""
+        """Report to the followers of tasks when an inquiry opens or closes."""
         events = self._runtime.bus.subscribe()
         try:
             while True:

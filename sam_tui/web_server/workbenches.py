@@ -40,7 +40,7 @@ class Size:
 
     @classmethod
     def of(cls, columns: object, rows: object) -> "Size":
-        """What a page says, or 80 by 24."""
+        """The size that a page reports, within bounds; 80 by 24 for invalid numbers."""
         return cls(_within(columns, 80, _COLUMNS), _within(rows, 24, _ROWS))
 
 

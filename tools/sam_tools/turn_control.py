@@ -282,7 +282,7 @@ def _outcomes(granted: Sequence[Decision], denied: Sequence[Decision]) -> list[s
 
 
 def _decided(arguments: Collaboration, response: Response, data: dict[str, object]) -> ToolResult:
-    """What the person said to each question about what was refused."""
+    """The result for answers to questions about denied accesses."""
     granted = [decision for decision in response.decisions if decision.allowed]
     denied = [decision for decision in response.decisions if not decision.allowed]
     lines = _outcomes(granted, denied) + _not_asked(response.unasked)

@@ -142,7 +142,7 @@ class _Reader:
 
 
 def _why(errors: bytes) -> str:
-    """What git says went wrong."""
+    """Git's first error line, else its last line."""
     lines = errors.decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
     return next(iter((*fatal, *reversed(lines))), "it failed")

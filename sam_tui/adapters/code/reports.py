@@ -134,7 +134,7 @@ def tsc(check: Check, output: str) -> list[Diagnostic]:
 
 
 def go(check: Check, output: str) -> list[Diagnostic]:
-    """``go vet``; it gives no severities: what does not compile and what is suspicious look alike."""
+    """``go vet``, whose output does not distinguish errors from suspicious code."""
     return list(_lines(check, output, _GO, "go"))
 
 

@@ -162,7 +162,7 @@ def _codex(lines: Sequence[Line]) -> list[DatedMessage]:
 
 
 def _codex_message(item: Line, thought: str) -> UserMessage | AssistantMessage | None:
-    """What an item says: of the person, of the model, or None for what is neither."""
+    """The message of an item: of the person or of the model; None for other items."""
     kind = _text(item.get("type"))
     if kind in _CALLS:
         arguments = item.get(_CALLS[kind])

@@ -64,7 +64,7 @@ def write_markdown(document: ConversationDocument) -> str:
 
 
 def _in_order(document: ConversationDocument) -> Iterator[DatedMessage | StoredNotice]:
-    """The messages, and behind them what the program said."""
+    """The messages, and the notices of the program at their positions among them."""
     waiting = deque(document.notices)
     for number, entry in enumerate(document.entries):
         while waiting and waiting[0].above <= number:

@@ -79,7 +79,7 @@ class _Reader:
                 self._leave(fault)
 
     def _leave(self, fault: ConfigurationError) -> None:
-        """Leave out an error of a file that was written for other programs. Raises for other files."""
+        """Note a fault in a file that was written for another program; raise it for any other file."""
         if not self._lenient:
             raise fault
         self._left_out.append(str(fault))

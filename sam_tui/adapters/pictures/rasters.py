@@ -66,7 +66,7 @@ class DecodedPictures:
 
 
 def _bytes_of(image: Image) -> bytes:
-    """What the image says it is, where that is not too much; else nothing."""
+    """The decoded image; empty if it is too large or not Base64."""
     if len(image.data) > LARGEST * 4 // 3 + 4:
         return b""
     try:

@@ -117,7 +117,8 @@ class NamedReads:
     roots: tuple[str, ...]
 
     def of(self, words: Sequence[str], cwd: str) -> tuple[str, ...]:
-        """Real paths of what a command line names and what belongs to it, each once."""
+        """Real paths of the program and files that a command line names, and of what these need; each
+        once."""
         named = [os.path.join(cwd, word) for word in self._words(words)]
         if words and (program := shutil.which(words[0], path=os.environ.get("PATH"))):
             named.insert(0, os.path.join(cwd, program))

@@ -159,7 +159,7 @@ def _conditions(filter_: DecisionFilter) -> tuple[str, tuple[str, ...]]:
 
 
 def _holds(entry: DecisionEntry, text: str) -> bool:
-    """Whether every word stands somewhere in what was decided."""
+    """Whether every word occurs in the text of the decision."""
     words = text.casefold().split()
     if not words:
         return True

@@ -195,7 +195,7 @@ class _Weigher:
     usual: float
 
     def score(self, words: Sequence[str]) -> float:
-        """What a text says of the query; 0 for nothing."""
+        """The relevance of a text for the query; 0 if no term occurs in it."""
         counts = Counter(words)
         norm = _K * (1 - _B + _B * len(words) / self.usual)
         return sum(

@@ -165,7 +165,7 @@ class Subagents:
         return None if after in ("", before) else (before, after)
 
     def workflow_mode(self, conversation: ConversationId) -> bool | None:
-        """Whether an assignment at work was given workflow mode; None where nothing was said of it."""
+        """Whether a running assignment uses workflow mode; None if it did not specify that."""
         return self._modes.get(conversation)
 
     async def _run(

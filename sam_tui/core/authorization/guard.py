@@ -309,7 +309,7 @@ class Guard:
         return replace(verdict, targets=explained.targets)
 
     async def _ask(self, request: Request, explained: Explanation) -> Decision | None:
-        """What the person decides; None where another answer made the question needless."""
+        """The person's decision; None if another answer made the question unnecessary."""
         on_offer = await self._simulated(request, explained.asking)
         question = self._question(request, explained, on_offer)
         ahead = request.allowed_ahead(question)
@@ -378,7 +378,7 @@ class Guard:
         return on_offer
 
     def _take(self, request: Request, offer: ScopeOffer) -> str:
-        """Make of a choice what it says; the scope in words."""
+        """Make the grants of the chosen scope; returns the scope in words."""
         if offer.saved and self._saved is not None:
             rules = [saved_rule(saved, self._saved.add(saved)) for saved in offer.saved]
             self.policy = self.policy.with_rules(rules)

@@ -17,7 +17,7 @@ _AHEAD = ("once", "deny")
 
 
 class PendingCall(Protocol):
-    """What is compared of a request: the call, what it touches, and what it was given."""
+    """The parts of a request that are compared with those of another one."""
 
     @property
     def conversation(self) -> ConversationId: ...

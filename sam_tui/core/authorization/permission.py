@@ -22,7 +22,7 @@ _THEN = "It was refused before, and the agent asks for it; a yes applies to late
 
 @dataclass(frozen=True, slots=True)
 class Plea:
-    """What the agent asks: leave to call ``operation``. ``words`` are its own, and only shown."""
+    """The agent's request for permission to call ``operation``. ``words`` are its own, and only shown."""
 
     conversation: ConversationId
     call: CallId

@@ -59,7 +59,7 @@ class ShownPreview:
         return self._shown
 
     def require_unchanged(self) -> None:
-        """Raises ``ToolError`` where the call would no longer do what was shown."""
+        """Raises ``ToolError`` if the call would no longer have the effect that was shown."""
         if self._shown is not None and tuple(self._compute()) != self._shown:
             raise ToolError(
                 "The files changed while the question was open, so the call would do "
@@ -260,7 +260,7 @@ class WaitingQuestions:
     async def ask(
         self, conversation: ConversationId, call: CallId, question: ApprovalRequest
     ) -> InquiryOutcome:
-        """Ask what no other answer can make needless."""
+        """Ask a question that no other answer can make unnecessary."""
         return await self._inquiries.ask(conversation, call, question.redacted(self._shield.redact))
 
     async def ask_about(

@@ -283,7 +283,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
-    """What can be run. ``missing`` says in words what a project asks for and is not installed."""
+    """The checks that can run. ``missing`` names, in words, checkers of the project that are not
+    installed."""
 
     checks: tuple[Check, ...]
     missing: tuple[str, ...]

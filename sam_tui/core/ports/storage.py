@@ -253,11 +253,11 @@ class ConversationCatalog(Protocol):
         ...
 
     def pin(self, conversation: ConversationId, pinned: bool) -> None:
-        """Let it stand before the others, or no longer."""
+        """List the conversation before the others, or no longer."""
         ...
 
     def archive(self, conversation: ConversationId, archived: bool) -> None:
-        """Leave it out of lists, or no longer; a message brings it back by itself."""
+        """Leave the conversation out of lists, or no longer; a new message also brings it back."""
         ...
 
     def delete(self, conversation: ConversationId) -> None:

@@ -167,7 +167,7 @@ class Attachments:
     def _file(
         self, executor: Executor, path: str
     ) -> tuple[Location | None, tuple[LocatedAccess, ...]]:
-        """Where a file of that path lies, and reading it; None where there is none."""
+        """The location of the file at that path, or None, and the accesses that reading it needs."""
         try:
             located = executor.locate(path)
             where = located[0].location
@@ -225,5 +225,5 @@ def _block(path: str, content: str) -> str:
 
 
 def _broken(content: str) -> str:
-    """What is attached, unable to end its own block or to begin another."""
+    """The content, changed so that it cannot end its block or begin another one."""
     return _TAG.sub(r"<\\\1", content)

@@ -119,7 +119,7 @@ def due_reminders(
 
 
 def _content(reminder: Reminder, view: TurnView, *, again: bool) -> str:
-    """What a reminder says; ``again``: also what it says once alone, and has said."""
+    """The text of a reminder; with ``again`` also the text that it usually sends only once."""
     content = reminder.content(view)
     if again and not content:
         content = reminder.content(_without(reminder.name, view))

@@ -98,7 +98,7 @@ class PromptChoice:
 
 
 def environment_facts(conversation: str, scope: str, mode: str) -> dict[str, str]:
-    """What a reminder says of the surroundings; ``scope`` is whose memory the conversation shares."""
+    """The facts of a reminder by name; ``scope`` is the memory that the conversation uses."""
     return {
         "System": sys.platform,
         "Permission mode": mode,

@@ -102,7 +102,7 @@ class Shield:
         return Shield(key=self._key, known=self._known, returned=self._returned)
 
     def refresh(self) -> None:
-        """Learn what the source has come to know."""
+        """Learn the new secrets of the source."""
         if more := self._source():
             self.learn(more)
 

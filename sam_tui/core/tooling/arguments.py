@@ -63,7 +63,7 @@ class Arguments(BaseModel):
 
     @classmethod
     def _names_by_spelling(cls, fields: Collection[str]) -> dict[str, str]:
-        """The declared name for each spelling; other names of it only where it is not given itself."""
+        """The declared name for each spelling, and for names of ``also`` unless it is passed itself."""
         declared = {_plain(name): name for name in cls.model_fields}
         used = {declared.get(_plain(key)) for key in fields}
         further = {

@@ -100,7 +100,7 @@ class ToolContext:
         )
 
     def location(self, parameter: str) -> Location:
-        """Where the path given as ``parameter`` lies; KeyError for one that was not declared."""
+        """The location of the path argument ``parameter``. Raises KeyError if no access named it."""
         return self.permit.locations[parameter]
 
 

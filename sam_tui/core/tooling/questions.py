@@ -74,7 +74,7 @@ class OutsideQuestions:
         return float("inf") if decision.scope == ONCE else _RECHECK_SECONDS
 
     def _record_once(self, access: OutsideAccess, decision: Decision) -> None:
-        """Record what a person said always, and what rules said about the same thing once."""
+        """Record each decision of the person, and an equal decision by rules only once."""
         key = (access.kind, access.path, access.to, decision.outcome, decision.rule)
         if decision.by != "user" or decision.rule.startswith("grant:"):
             if key in self._recorded:

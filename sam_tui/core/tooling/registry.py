@@ -98,7 +98,7 @@ class Registry:
         )
 
     def join(self, offers: Sequence[Offer]) -> None:
-        """From now on these stand behind the others, in place of those that joined before."""
+        """List these offers after the program's own, in place of those that joined before."""
         joined = [o for o in offers if not any(server_names(p, o.name) for p in self._patterns)]
         names = {offer.name for offer in self._own}
         new = [offer for offer in joined if offer.name not in names]

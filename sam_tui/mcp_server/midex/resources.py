@@ -257,7 +257,7 @@ class MidexResources:
         return [str(at) for at in changed]
 
     def _with_findings(self, scope: str, project: str) -> list[ResourceAddress]:
-        """Where findings of a scope stand; those of the system stand with every project's."""
+        """The resources with findings of a scope; those of the system are in every project's."""
         if scope == "global":
             return [ResourceAddress("knowledge", "global")]
         every = {name for _, name in self._workflows.records.reader.finding_marks() if name}

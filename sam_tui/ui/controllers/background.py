@@ -37,7 +37,7 @@ class _Job:
 
 
 class Background:
-    """What runs beside the conversation on show."""
+    """Background commands and tasks of the shown conversation."""
 
     def __init__(self, context: Context, current: CurrentConversation) -> None:
         self._context = context

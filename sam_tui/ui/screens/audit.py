@@ -143,7 +143,7 @@ class AuditScreen(Dialog):
         self._detail.update(entry_content(entry, self._broken) if entry else Content(""))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Fetch anew what fits the words typed."""
+        """Load the entries again that match the typed words."""
         event.stop()
         self._wanted = replace(self._wanted, text=event.value)
         self._start_over()

@@ -299,7 +299,7 @@ class Transcript(CursorPane):
     def _show_answer(
         self, answer: "LiveAnswer", pieces: Sequence[blocks.Piece], opened: blocks.Piece | None
     ) -> None:
-        """Put finished pieces where the open block stands, and the open one behind them."""
+        """Replace the open block by the finished pieces, followed by the new open one."""
         index = self.ledger.from_order(answer.order)
         top, total = self.ledger.top(index), self.ledger.total
         present = self.ledger.find(answer.order) is not None

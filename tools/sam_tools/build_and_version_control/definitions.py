@@ -214,7 +214,7 @@ def read_tasks_file(data: bytes, name: str) -> Definitions:
 
 
 def read_entries(tasks: Sequence[Mapping[str, object]], name: str) -> Definitions:
-    """Entries as they are, what cannot be read kept as faults; ``name`` is where they stand."""
+    """The valid entries, and the faults of the others; ``name`` is the file for messages."""
     entries: list[TaskEntry] = []
     faults: dict[str, ToolError] = {}
     for task in tasks:

@@ -324,7 +324,7 @@ def _closed(body: str, end: str) -> str:
 
 
 def _line_span(text: str, separator: str, number: int) -> tuple[int, int]:
-    """Where a line begins and where the next one does."""
+    """The offsets at which a line and the next one begin."""
     begin = 0
     for _ in range(number - 1):
         line_end = text.find(separator, begin)

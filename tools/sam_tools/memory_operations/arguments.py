@@ -68,7 +68,7 @@ Examples = Annotated[tuple[Content, ...], BeforeValidator(_list)]
 
 
 class SearchMemory(Arguments):
-    """What to look for."""
+    """What to search for."""
 
     query: Words
     limit: int = Field(default=10, ge=1, le=50)
@@ -78,7 +78,7 @@ class SearchMemory(Arguments):
 
 
 class StoreMemory(Arguments):
-    """What to remember."""
+    """A text to store as a memory."""
 
     content: Content
     content_type: Annotated[MemoryType, BeforeValidator(_type)] = "interaction"
@@ -129,7 +129,7 @@ class AddPattern(Arguments):
 
 
 class Prune(Arguments):
-    """What long-term knowledge to keep."""
+    """Which entries of knowledge to keep."""
 
     max_age_days: float = Field(default=90, gt=0)
     min_confidence: float = Field(default=0.3, ge=0, le=1)

@@ -105,7 +105,7 @@ def limit_notes(result: CommandResult, words: Mapping[str, str]) -> list[str]:
 
 
 def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, object]]:
-    """What ``refused_notes`` says, as data for programs."""
+    """The refused accesses of ``refused_notes`` as data for programs."""
     dropped = ("planted", "change")
     return [
         {name: value for name, value in asdict(access).items() if name not in dropped}

@@ -72,7 +72,7 @@ def registered(oauth: OAuthSettings, url: str) -> OAuthClientInformationFull:
 
 
 def client_metadata(url: str) -> OAuthClientMetadata:
-    """What this program says of itself."""
+    """The metadata with which this program registers as an OAuth client."""
     return OAuthClientMetadata(
         client_name="sam-tui",
         redirect_uris=[AnyUrl(url)],

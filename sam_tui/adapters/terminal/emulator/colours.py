@@ -120,7 +120,7 @@ class SpecialColours:
     def _numbered(
         self, kind: int, value_part: bytes, end: bytes, plain: Callable[[int], bytes]
     ) -> None:
-        """OSC 4, where those behind the palette are the special ones, and OSC 5."""
+        """Handle OSC 5, and OSC 4, in which numbers after the palette are special colours."""
         for match in _PART.finditer(value_part):
             number = int(match[1])
             special = number - _PALETTE if kind == 4 else number

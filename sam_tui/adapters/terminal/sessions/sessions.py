@@ -109,7 +109,7 @@ class PtyTerminals:
             self._closing.discard(session_open)
 
     async def close_all(self) -> None:
-        """Leave what holders keep to them, and end all others at the same time."""
+        """Detach from sessions with a holder, and end all others at the same time."""
         sessions, closing = list(self._sessions.values()), list(self._closing)
         self._sessions.clear()
         self._closing.clear()

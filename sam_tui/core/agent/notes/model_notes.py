@@ -67,7 +67,7 @@ def request_for(
 
 
 def _quoted(messages: Sequence[Message], most: int) -> list[str]:
-    """Who said what, in order; long texts are clipped to fair shares of the room."""
+    """The texts of messages with their roles; long ones are clipped to equal shares of the room."""
     spoken = [(role, text) for message in messages for role, text in _spoken(message) if text]
     share = max(_SMALLEST_QUOTE, min(_MESSAGE_TOKENS, most // max(1, len(spoken))))
     texts = [f"[{role}] {clip(text, share).translate(_BRACKETS)}" for role, text in spoken]

@@ -102,7 +102,7 @@ def _sed(use: Use) -> Traits:
 
 
 def _sed_scripts(texts: Sequence[str]) -> list[str]:
-    """What ``-e`` gives in any spelling; and the first other word, which is the script without one."""
+    """The scripts of ``-e`` in any spelling; without any, the first word that is no option."""
     scripts: list[str] = []
     for index, text in enumerate(texts):
         if text.startswith("--"):
@@ -178,7 +178,7 @@ def _dashed(use: Use) -> Use:
 
 
 def _tar(use: Use) -> Traits:
-    """``tar`` only lists where it has no other work, runs no program and asks no other machine."""
+    """``tar`` only reads with ``-t``, if no option runs a program or connects to another machine."""
     dashed = _dashed(use)
     texts = dashed.texts
     listing = any(has_flag(text, ("-t", "--list")) for text in texts)
@@ -197,7 +197,7 @@ def _unzip(use: Use) -> Traits:
 
 
 def _less(use: Use) -> Traits:
-    """``less +!cmd`` runs it, and so may what a file of keys says."""
+    """``less +!cmd`` runs a command, and a file of key bindings may do so too."""
     commanded = any(text.startswith("+") for text in use.texts)
     return _reads("less") if use.knows() and not commanded else _may_write("less")
 

@@ -328,7 +328,7 @@ def _pathlike(word: Word) -> bool:
 
 
 def _real(path: str) -> str:
-    """The real path, or what the text alone says where the kernel will not tell."""
+    """The real path; if the kernel refuses to resolve it, the normalised text."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):

@@ -86,7 +86,7 @@ def _unwrapped(
 def _wrapper(
     words: tuple[Word, ...], stripped: "_Stripped", program: Program, wraps: Wrapping
 ) -> Iterator[Inner]:
-    """What the wrapper does itself, where it has a say."""
+    """The effects of the wrapper itself, if it has any."""
     name = _name(words)
     if "privileged" in program.classes:
         yield Inner(words, verdict=traits("privileged", f"{name} runs with other rights"))
@@ -109,7 +109,7 @@ def taints(assignments: Sequence[tuple[str, Word]], table: CommandTable) -> str:
 
 
 def renamed(inner: Inner, table: CommandTable) -> str:
-    """The variable that a builtin changes, where that lets names mean other programs."""
+    """The variable that a builtin changes so that names mean other programs; empty if it changes none."""
     if not inner.words or table.program(inner.words[0].text).inspect != "builtin":
         return ""
     name, *arguments = inner.words
@@ -252,7 +252,7 @@ def _joined(words: Sequence[Word]) -> Word:
 
 
 def _takes_next(option: str, valued: Collection[str]) -> bool:
-    """Whether the word behind an option is its value: ``-n 5``, and behind others ``-dn 5``."""
+    """Whether the next word is the value of an option: ``-n 5``, or combined with others ``-dn 5``."""
     if option.startswith("--"):
         return option in valued
     ends = (at for at, letter in enumerate(option[1:], 2) if f"-{letter}" in valued)

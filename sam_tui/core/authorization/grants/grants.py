@@ -196,7 +196,7 @@ class Grants:
         return removed
 
     def _publish(self) -> None:
-        """Let other programs list what is granted now."""
+        """Write the present grants to the ledger, for other programs."""
         if self._ledger is not None:
             self._ledger.publish([self._live(grant) for grant in self._grants])
 

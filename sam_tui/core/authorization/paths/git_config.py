@@ -279,7 +279,7 @@ def _uses_another(
 def _address(
     remote: str, first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]
 ) -> Sequence[str]:
-    """Where a remote leads; its name where nothing says so."""
+    """The URLs of a remote; its name if neither configuration has any."""
     key = f"remote.{remote}.url"
     return tuple(first.get(key) or second.get(key) or (remote,))
 

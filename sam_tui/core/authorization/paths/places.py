@@ -188,7 +188,7 @@ def _in_folder_of_repository(above: str, name: str, folder: str) -> Place | None
 
 
 def _of_hooks(folder: str) -> Place | None:
-    """What lies in a folder ``hooks``, however deep, where that is one of a repository."""
+    """The place of a file at any depth below a folder ``hooks``, if that is in a git repository."""
     while folder and folded(os.path.basename(folder)) != "hooks":
         folder = os.path.dirname(folder)
     return GIT_HOOK if os.path.lexists(f"{os.path.dirname(folder)}/HEAD") else None

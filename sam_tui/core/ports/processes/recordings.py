@@ -78,11 +78,11 @@ class Playback(ShownSession, Protocol):
         ...
 
     def pause(self) -> None:
-        """Stand still."""
+        """Pause the playback."""
         ...
 
     def seek(self, at: float) -> None:
-        """Go to a place; one before the beginning or behind the end is the nearest."""
+        """Go to a time in seconds; beyond the beginning or the end, to the nearest one."""
         ...
 
     def close(self) -> None:

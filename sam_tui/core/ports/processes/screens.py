@@ -210,7 +210,7 @@ class Screen(Protocol):
         ...
 
     def on_clipboard(self, on_request: Callable[[ClipboardRequest], None] | None) -> None:
-        """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
+        """Call a function when a program uses the clipboard; without one, such requests have no effect."""
         ...
 
     def on_bell(self, listener: Callable[[], None] | None) -> None:

@@ -13,7 +13,7 @@ _MOST_LINES = 60
 
 
 class Announcer:
-    """Adds notices to the transcript; each event is told once, behind what it changed there."""
+    """Adds notices for screen readers to the transcript: one per event, after the change it made."""
 
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen

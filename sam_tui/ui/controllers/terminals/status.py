@@ -59,7 +59,7 @@ def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> S
 
 
 def _waiting(session: "TerminalSession", name: str, command: str, *, agents: bool) -> SessionNotice:
-    """The notice of a session whose program waits, saying for what; None if that cannot be told."""
+    """The notice of a session whose program waits, and what it waits for."""
     wants = _wants(session, session.activity.state)
     if wants:
         asks = wants.startswith("waits")

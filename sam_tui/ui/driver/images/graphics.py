@@ -108,7 +108,7 @@ def sixel_image(pixels: Pixels) -> str:
 
 
 def _colour_lines(band: list[bytes]) -> list[str]:
-    """For each colour of six lines of pixels, where it stands."""
+    """For each colour of six rows of pixels, the columns with that colour."""
     lines: list[str] = []
     plane = bytearray(256)
     width = len(band[0])

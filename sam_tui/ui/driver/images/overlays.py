@@ -34,7 +34,7 @@ class ImagePlace:
     rows: int
 
     def meets(self, written: Mapping[int, list[int]]) -> bool:
-        """Whether one of its cells is among these, given by row."""
+        """Whether one of its cells is among the written ones, which are columns by row."""
         inside = range(self.left, self.left + self.columns)
         rows = range(self.top, self.top + self.rows)
         return any(column in inside for row in rows for column in written.get(row, ()))

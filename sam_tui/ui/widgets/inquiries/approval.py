@@ -176,7 +176,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         return True
 
     def _edit(self, draft: Draft) -> None:
-        """Let the person change what would be written; what they leave is asked about anew."""
+        """Let the person change the proposed content; the changed content is asked about again."""
 
         def left(text: str | None) -> None:
             if text is not None and text != draft.text and self.is_attached:
@@ -198,7 +198,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._turn_to("alike")
 
     def _alike_key(self, key: str) -> None:
-        """Give the same answer to each listed call, and to no other."""
+        """Give the same answer to each listed call."""
         choice, details = _TO_ALL.get(key), self._details
         if choice is None:
             self.guard.rearm()

@@ -75,7 +75,7 @@ class Marking:
 
 
 class SearchMarks:
-    """Where a text stands. Searched again when the screen changed."""
+    """The hits of a search in the terminal. The search is repeated when the screen changes."""
 
     def __init__(self, screen: "Screen") -> None:
         self.needle = ""

@@ -16,7 +16,7 @@ _ATTRIBUTES = ("bold", "dim", "italic", "underline", "reverse", "conceal", "stri
 
 
 class _Underlined(Style):
-    """A style that is written with further codes behind its own."""
+    """A style whose codes are followed by further ones."""
 
     def __init__(self, style: Style, ansi: str) -> None:
         attributes = {name: getattr(style, name) for name in _ATTRIBUTES}

@@ -292,7 +292,7 @@ class TerminalView(TerminalPast, can_focus=True):
             self._ahead.append(give)
 
     def type(self, data: bytes) -> bool:
-        """Give the program what the person typed; whether there was anything to give."""
+        """Send the program what the person typed; False if there was nothing to send or no session."""
         if not data:
             return False
         self.to_newest()

@@ -139,7 +139,7 @@ class Header:
         return "update", source, target
 
     def _check_names(self, kind: ChangeKind, source: str, target: str) -> None:
-        """Raises ``ToolError`` where other names stand behind ``---`` and ``+++``."""
+        """Raises ``ToolError`` if the names after ``---`` and ``+++`` differ from those of git's lines."""
         old, new = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
         if self.named and not (_agree(self.old, old) and _agree(self.new, new)):
             raise ToolError(
@@ -236,7 +236,7 @@ def _agree(name: str, expected: str) -> bool:
 
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
-    """Names without ``a/`` and ``b/`` (or git's other pairs), where they have such a pair."""
+    """The names without ``a/`` and ``b/``, or another pair of git's prefixes, if they have one."""
     if old in ("", NOTHING, _STREAM):
         return old.removesuffix(_STREAM), new.removeprefix("b/")
     if new in ("", NOTHING, _STREAM):
@@ -285,7 +285,7 @@ def follows(lines: Sequence[str], at: int) -> bool:
 
 
 def half_header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
-    """Both names where only one of ``---`` and ``+++`` stands above a hunk; None elsewhere."""
+    """Both names if a hunk has only one of ``---`` and ``+++`` above it, the other one empty; else None."""
     if at + 1 == len(lines) or not re.match(r"@@+(?: *-\d|[ .]*@@|\s*\Z)", lines[at + 1]):
         return None
     name = header_name(lines[at][4:])

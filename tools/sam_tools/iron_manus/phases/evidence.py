@@ -34,7 +34,7 @@ class EvidenceSummary:
 
 
 class SessionEvidence:
-    """Adds what the host can check to an open attempt, and says what there is."""
+    """Adds evidence that the host can check to an open attempt, and reports it."""
 
     def __init__(self, workflows: Workflows, files: Files) -> None:
         self._workflows = workflows

@@ -159,7 +159,7 @@ class ApiList:
         return next((e for e in self.entries if e.name.casefold() == name.strip().casefold()), None)
 
     def of_host(self, host: str) -> ApiEntry | None:
-        """The entry whose endpoint or documentation lies on a host."""
+        """The entry whose endpoint or documentation is on a host; None if there is none."""
         folded = host.casefold()
         hosts = ((e, (_host(e.base_url), _host(e.docs_url))) for e in self.entries if folded)
         return next((entry for entry, of_entry in hosts if folded in of_entry), None)

@@ -210,7 +210,7 @@ def _times(watch: Watch, call: Notification) -> None:
 
 
 def _timespecs(target: Target, name: str, address: int) -> bytes:
-    """What a call gives as times, as two struct timespec."""
+    """The times of a call as two struct timespec."""
     if name == "utimensat":
         return target.data(address, 32)
     if name == "utime":

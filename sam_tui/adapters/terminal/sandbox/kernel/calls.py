@@ -75,7 +75,7 @@ def unshare_descriptors() -> None:
 
 
 def unshare_place() -> bool:
-    """Give the calling thread a umask and working folder of its own; False where that is refused."""
+    """Give the calling thread its own umask and working folder; False if the kernel refuses."""
     try:
         call("unshare", _CLONE_FS)
     except OSError:
