@@ -39,10 +39,10 @@ class InstructionsReminder:
         self._instructions = instructions
 
     def content(self, view: TurnView) -> str | None:
-        """What the model has not read yet as it is now, between ``<instructions>`` tags, or None.
+        """New or changed instructions between ``<instructions>`` tags; None if the model has read all of
+        them.
 
-        What was said stays in the history; a compaction takes it away, and it is said anew.
-        """
+        The text stays in the history; after a compaction removed it, it is sent again."""
         tally = view.tally
         delivered = _delivered(tally.reminders(self.name))
         instructions = self._instructions()
@@ -228,10 +228,9 @@ class PinsReminder:
         self._pins = pins
 
     def content(self, view: TurnView) -> str | None:
-        """All pins between ``<pinned>`` tags; None where the model read the same before.
+        """All pins between ``<pinned>`` tags; None if the model has read the same before.
 
-        What was said stays in the history; a compaction takes it away, and it is said anew.
-        """
+        The text stays in the history; after a compaction removed it, it is sent again."""
         last = view.tally.last(self.name)
         pins = [
             neutralise(pin).replace("</pinned", "<\\/pinned")

@@ -25,11 +25,9 @@ class UserContextReminder:
         self._facts = facts
 
     def content(self, view: TurnView) -> str | None:
-        """One line a fact between ``<userContext>`` tags; None where the model read the same before.
+        """One fact per line between ``<userContext>`` tags; None if the model has read the same before.
 
-        What was said stays in the history, so that saying it again would only cost; a compaction
-        takes it away, and it is said anew.
-        """
+        The text stays in the history; after a compaction removed it, it is sent again."""
         lines = [f"Date: {datetime.fromtimestamp(view.now):%A %Y-%m-%d}"]
         lines += [
             f"{name}: {quoted_line(value, _LONGEST_FACT)}"

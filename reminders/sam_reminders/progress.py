@@ -159,7 +159,7 @@ _COMMAND = 80
 
 
 class BackgroundCommandsReminder:
-    """What ended beside the conversation, so that nobody has to look again and again."""
+    """Background commands that have ended, so that the agent need not check them repeatedly."""
 
     name = "background_commands"
     trigger = "a command in the background ends"

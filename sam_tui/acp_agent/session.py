@@ -105,7 +105,7 @@ class EditorSession:
             await self._send(update)
 
     def introduce(self) -> None:
-        """Tell what there is besides, once the client knows of the session."""
+        """Send the client the commands and modes once it knows the session."""
         self._beside.append(begin(self._introduced(), "acp-introduces"))
 
     async def close(self) -> None:

@@ -213,7 +213,7 @@ class CommandTasks:
         return tuple(self._runs.get(conversation, ()))
 
     def awaited(self, conversation: ConversationId) -> list[str]:
-        """The command lines of those whose end a call waits for now."""
+        """The command lines of the tasks whose end a call awaits now."""
         return [run.start.command for run in self.of(conversation) if run.awaited]
 
     def release(self, conversation: ConversationId) -> list[str]:

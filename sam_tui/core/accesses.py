@@ -30,7 +30,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class CommandAccess:
-    """A shell command. ``cwd`` is where, as given; empty for the workspace."""
+    """A shell command. ``cwd`` is its working directory as passed; empty for the workspace."""
 
     command: str
     cwd: str = ""

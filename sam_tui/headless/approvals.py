@@ -250,7 +250,7 @@ class ApprovedCalls:
 
     @property
     def host(self) -> str:
-        """Where the model is."""
+        """The host of the wrapped model."""
         return self._model.host
 
     @property

@@ -292,7 +292,7 @@ class _Run:
             self._show(event)
 
     def _show(self, event: Event) -> None:
-        """Progress for people, on standard error; a subagent's says whose it is."""
+        """Print progress for people on standard error, with the name of a subagent."""
         if not self._ledger.concerns(event):
             return
         subagent = self._ledger.subagent(event)

@@ -104,7 +104,7 @@ class _Quiet(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Leave the signals alone."""
+        """Install no signal handlers."""
         yield
 
 

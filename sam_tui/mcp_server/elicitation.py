@@ -41,10 +41,9 @@ def form_of(inquiry: Inquiry, version: str) -> ElicitationForm:
 
 
 def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
-    """What the person said. None where they gave no answer to a question.
+    """The person's answer; None if they did not answer a question.
 
-    An approval is given by the id of an offered choice alone; anything else denies.
-    """
+    Only the id of an offered choice approves; any other reply denies."""
     accepted = result.action == "accept"
     if isinstance(inquiry.request, Question):
         reply = _text_of(result, "answer") if accepted else ""

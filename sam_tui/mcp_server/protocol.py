@@ -286,7 +286,7 @@ class SamServer(Server[Any]):
 
 
 async def _explained(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """What failed here reaches the client in its own words, as an internal error."""
+    """Report an error of this program to the client with its own message, as an internal error."""
     try:
         return await call_next(ctx)
     except SamError as fault:

@@ -36,7 +36,7 @@ _IRON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What is to be served."""
+    """What the server offers."""
 
     profile: Profile = "sam"
     conversation: ConversationId | None = None

@@ -179,7 +179,7 @@ class ServerTasks:
 
 
 def _declared(context: Context) -> bool:
-    """Whether the client knows tasks."""
+    """Whether the client supports tasks."""
     capabilities = context.session.client_capabilities
     extensions = capabilities.extensions if capabilities is not None else None
     return is_modern(context) and EXTENSION in (extensions or {})

@@ -154,7 +154,7 @@ class PlanRoutes:
         return JSONResponse({**state, "message": "The task is being ended."}, 202)
 
     async def inquiries(self, request: Request) -> Response:
-        """What waits for a person."""
+        """The open inquiries."""
         return JSONResponse({"inquiries": self._tasks.inquiries()})
 
     async def answer(self, request: Request) -> Response:

@@ -119,7 +119,7 @@ class ServedTasks:
             await changed.wait()
 
     def inquiries(self) -> list[Fields]:
-        """What waits for a person."""
+        """The open inquiries."""
         return [_fields(inquiry) for inquiry in self._runtime.inquiries.pending()]
 
     def answer(self, id: str, reply: str) -> bool:

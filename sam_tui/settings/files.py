@@ -50,7 +50,7 @@ def read_file(path: str) -> SettingsFile:
 
 
 def parse(text: str, path: str) -> tuple[SettingsFile, list[ConfigurationError]]:
-    """What a text sets, and what is wrong with it; ``path`` is for messages."""
+    """The settings of a text, and its faults; ``path`` is for messages."""
     try:
         tables = _toml(text, path)
     except ConfigurationError as broken:

@@ -340,7 +340,7 @@ FOCUSING = (
 
 
 def palette_actions() -> list[WorkbenchAction]:
-    """What the command palette offers."""
+    """The actions of the command palette."""
     left_out = ("palette", "cancel", "interrupt")
     return [a for a in ACTIONS if a.listed and not a.local and a.name not in left_out]
 

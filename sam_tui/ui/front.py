@@ -45,7 +45,7 @@ class Front:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What the program shall open: a conversation to continue, or ``resume`` for a list."""
+    """What the program opens at the start: a conversation, or the list of them with ``resume``."""
 
     greeting: str
     conversation: "ConversationId | None" = None

@@ -25,7 +25,7 @@ class ThemeStylesheet(Stylesheet):
         self._present = variables
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        """Take the variables of a theme; what was parsed with others is dropped."""
+        """Set the variables of a theme; drops what was parsed with other values."""
         if variables != self._present:
             self._present = variables
             super().set_variables(variables)

@@ -114,7 +114,7 @@ class PageWorkbench:
             self._loop.remove_writer(self._terminal)
 
     def resize(self, size: Size) -> None:
-        """Give its terminal another size."""
+        """Set the size of the terminal."""
         with suppress(OSError):
             _set_size(self._terminal, size)
 

@@ -315,7 +315,7 @@ def _not_asked(reasons: Sequence[str]) -> list[str]:
 
 
 def _about_approval(operation: str, unasked: Sequence[str]) -> list[str]:
-    """Says that an answer grants nothing; empty where the call named no operation."""
+    """A sentence that the answer grants nothing; empty if the call named no operation."""
     if not operation:
         return []
     return [

@@ -228,7 +228,7 @@ def project_bundles(trust: FolderTrust) -> tuple[Bundle, ...]:
 
 
 def _pinned(root: str, name: str, entry: dict[str, str]) -> Bundle:
-    """What a project says of a bundle: an address of git, or a folder of its own, and a digest."""
+    """A project's entry about a bundle: a git address or a folder of the project, and a digest."""
     if unknown := entry.keys() - {"address", "digest", "ref", "folder", "commit"}:
         raise ValueError(f"unknown: {unknown}")
     bundle = replace(Bundle(require_name(name), **entry), everywhere=False)  # pyright: ignore[reportArgumentType]

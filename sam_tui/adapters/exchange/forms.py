@@ -287,10 +287,9 @@ def _whole_parts(text: str) -> tuple[_File, int]:
 def _items(
     text: str, start: int, name: str, kind: TypeAdapter[_Item]
 ) -> tuple[list[_Item], int, int]:
-    """The undamaged items of a list behind ``start``, the number of others, and where it ended.
+    """The valid items of a list from ``start`` on, the number of others, and where the list ended.
 
-    The list ends where the text is no JSON any more.
-    """
+    The list ends where the text is no longer JSON."""
     begin = re.compile(rf'[{{,]\s*"{name}"\s*:\s*\[').search(text, start)
     items: list[_Item] = []
     unread, at = 0, begin.end() if begin else len(text)

@@ -46,7 +46,7 @@ _LOOKS = 10
 
 
 class StepData(BaseModel):
-    """The ``result_data`` of a step: what its tool said, and its data for references."""
+    """The ``result_data`` of a step: the text of its tool, and the data for references."""
 
     text: Annotated[str, Field(max_length=MOST_ANSWER)]
     data: dict[str, Any] = {}
@@ -225,7 +225,7 @@ class StepCalls(Protocol):
         ...
 
     def asks(self, conversation: ConversationId) -> Sequence[Ask]:
-        """What waits for a person."""
+        """The open questions of a step."""
         ...
 
     def answer(self, ask: str, reply: str) -> None:

@@ -65,7 +65,7 @@ def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
 
 
 def destination(wish: Wish, environment: Mapping[str, str]) -> str:
-    """Where requests for a wish would go, as ``Model.host`` says it. Raises ``UsageError``."""
+    """The host of requests for a wish, in the form of ``Model.host``. Raises ``UsageError``."""
     wish = _tidied(wish)
     if _is_scripted(wish):
         return ""

@@ -197,7 +197,7 @@ def unreachable(error: BaseException, source: FailureSource) -> errors.ModelErro
 
 
 def causes_of(error: BaseException) -> list[BaseException]:
-    """An error and all errors behind it, those in groups included."""
+    """An error and all its causes, including those of exception groups."""
     causes: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:

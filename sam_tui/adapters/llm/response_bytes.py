@@ -243,7 +243,7 @@ class EventLines:
 
 
 def require_plain(headers: Mapping[str, str], where: str) -> None:
-    """Raises ``ModelRejected`` for a compressed answer, whose size nobody knows before it is read."""
+    """Raises ``ModelRejected`` for a compressed answer, whose size is unknown before it is read."""
     coding = headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity"):
         raise ModelRejected(

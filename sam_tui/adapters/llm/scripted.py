@@ -82,7 +82,7 @@ class ScriptedModel:
 
     @property
     def name(self) -> str:
-        """What the status bar shows."""
+        """The name in the status bar."""
         return self._name
 
     @property

@@ -102,7 +102,7 @@ def _embedded(resource: "TextResourceContents | BlobResourceContents") -> str:
 
 
 def _images(answer: "CallToolResult") -> Iterator[Image]:
-    """The images of an answer whose bytes are an image; others are left out."""
+    """The images of an answer that can be decoded; others are left out."""
     for block in answer.content:
         if block.type == "image" and len(block.data) <= MOST_IMAGE:
             with suppress(ValueError):

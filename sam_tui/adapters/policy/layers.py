@@ -168,7 +168,7 @@ def read_layers(folders: AppFolders, workspace: str) -> Layers:
 
 
 def _administrators(folder: str, home: str) -> PolicyFile:
-    """The policy of this machine. Raises ``ConfigurationError``, also where others could write it."""
+    """The administrator's policy. Raises ``ConfigurationError``, also if others could write the file."""
     path = os.path.join(folder, POLICY_FILE)
     for checked in (folder, path):
         if os.path.exists(checked) and os.stat(checked).st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -28,7 +28,7 @@ _EXPANDED = ("simple_expansion", "expansion", "command_substitution")
 
 
 def overlooked(root: "Node") -> bool:
-    """Whether a substitution stands where the grammar saw plain text: ``${x:- `id`}``."""
+    """Whether the grammar took a command substitution for plain text: ``${x:- `id`}``."""
     return any(_hides(node) for node in _below(root))
 
 

@@ -53,7 +53,7 @@ class Writers:
             self._remove(row[0])
 
     def release(self, conversation: ConversationId) -> None:
-        """Let others write to it."""
+        """Give up the lease, so that other programs can write to the conversation."""
         key = storable(conversation)
         if key not in self._claimed:
             return

@@ -87,7 +87,7 @@ def read_front_matter(text: str) -> FrontMatter:
 
 
 def _fields(source: str, line_numbers: dict[Place, int]) -> dict[str, Any]:
-    """What the YAML says; notes the line of every value. Raises ``FrontMatterFault``."""
+    """The values of the YAML text; notes the line of each. Raises ``FrontMatterFault``."""
     try:
         node = _compose(source)
         fields: Any = {} if node is None else _value(node, (), line_numbers)

@@ -275,7 +275,7 @@ def _units(messages: Sequence[Message]) -> list[tuple[int, int]]:
 
 
 def _waits(message: Message, waiting: set[CallId]) -> bool:
-    """Whether the message belongs to an answer whose calls still wait for these results."""
+    """Whether the message belongs to an answer whose calls have no results yet."""
     if isinstance(message, ToolMessage) and message.call_id in waiting:
         waiting.discard(message.call_id)
         return True

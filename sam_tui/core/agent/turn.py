@@ -96,7 +96,7 @@ class TurnEngine:
     """Reads the files that a prompt names; None for prompts that no person wrote."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "TurnEngine":
-        """The same engine without some tools, whose questions say who asks."""
+        """The same engine without some tools; ``asker`` is named in its questions."""
         executor = self.executor.narrowed(withheld, asker=asker)
         requests = self.requests.narrowed(executor.registry.schemas_json, system=system)
         return replace(self, executor=executor, requests=requests, arrivals=None, attachments=None)

@@ -77,7 +77,7 @@ class FolderTrust:
         return self._store.changes(self.folder)
 
     def withdrawal(self) -> str:
-        """What is said when the trust ended because of changes: the first of them."""
+        """The notice that the trust ended because of changes, with the first of them."""
         changes = self.changes()
         listed = ", ".join(gist(change, 60) for change in changes[:_NAMED])
         more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""

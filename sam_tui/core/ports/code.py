@@ -295,7 +295,7 @@ class Checkers(Protocol):
     """The linters, type checkers and compilers of a workspace."""
 
     def plan(self, paths: Sequence[str]) -> CheckPlan:
-        """What fits these paths (as arguments give them), or the whole workspace without any."""
+        """The checks for these paths (as passed), or for the whole workspace if there are none."""
         ...
 
     def read(self, check: Check, output: str) -> Sequence[Diagnostic]:

@@ -148,7 +148,7 @@ class Skills(Protocol):
         ...
 
     def files(self, skill: Skill) -> Sequence[str]:
-        """What else lies in a skill's folder, relative to it; long lists are cut."""
+        """The other files in a skill's folder, relative to it; a long list is cut."""
         ...
 
 

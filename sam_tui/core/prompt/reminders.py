@@ -37,7 +37,7 @@ class TurnView:
 
 
 class Reminder(Protocol):
-    """One injector. ``name`` is unique and stable; it is stored with what was said."""
+    """One injector. ``name`` is unique and stable, because it is stored with each reminder."""
 
     @property
     def name(self) -> str: ...

@@ -12,7 +12,7 @@ from sam_tui.core.prompt.tally import Tally
 
 
 class Conversation(Protocol):
-    """What reminders are computed from."""
+    """The data of a conversation that reminders are computed from."""
 
     @property
     def conversation(self) -> ConversationId: ...

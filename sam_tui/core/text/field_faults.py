@@ -46,7 +46,7 @@ _SIZES = {
 
 
 def fault_words(fault: "ErrorDetails") -> str:
-    """What is wrong with one field: words that fit behind its name."""
+    """The fault of one field in words, to follow the field's name."""
     kind = fault["type"]
     context = {key: _number(value) for key, value in fault.get("ctx", {}).items()}
     if kind in _SIZES:

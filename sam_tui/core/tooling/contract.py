@@ -228,7 +228,7 @@ def rehearsable(plan: CallPlan) -> bool:
 
 
 def draft_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> "Draft | None":
-    """The file as the call would leave it, where the person can change that."""
+    """The content that the call would write, if the person can change it; else None."""
     operation = plan.operation
     if operation is None or operation.draft is None:
         return None

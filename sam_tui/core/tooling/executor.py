@@ -137,7 +137,7 @@ class Executor:
         return self._guard.workspace.root
 
     def locate(self, path: str) -> tuple[LocatedAccess, ...]:
-        """Where a file to be read really lies. Raises ``ToolError`` for an unusable path."""
+        """The location of a file to be read. Raises ``ToolError`` for an unusable path."""
         return self._guard.locate((Read(path, "filePath"),))
 
     @property
@@ -322,7 +322,7 @@ class Executor:
         self._bus.publish(DecisionMade(conversation, call, decision))
 
     def _permit(self, plan: CallPlan, request: Request, decision: Decision) -> Permit:
-        """What the call may use, and how what it starts may ask for more."""
+        """The accesses that the call may make, and how its commands ask for more."""
         conversation, accesses = request.conversation, request.accesses
         call, guard = plan.call.id, self._guard
         lasting = plan.operation is not None and plan.operation.lasting

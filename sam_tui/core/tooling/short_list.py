@@ -104,10 +104,9 @@ def parse_arguments(text: str) -> dict[str, object]:
 
 
 def meant(call: ToolCall) -> ToolCall:
-    """The call that a call of ``call_tool`` names, under the same id; any other call unchanged.
+    """The call that a call of ``call_tool`` contains, with the same id; any other call unchanged.
 
-    Arguments beside the name count where ``arguments`` are not given. Raises ``InvalidArguments``.
-    """
+    Arguments beside the name are used if ``arguments`` is missing. Raises ``InvalidArguments``."""
     if call.name != CALL:
         return call
     fields = parse_arguments(call.arguments)

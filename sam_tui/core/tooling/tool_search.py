@@ -34,7 +34,7 @@ class Match(Protocol):
 
 
 class Tools(Protocol):
-    """What is looked through: a registry, without what is disabled or withheld."""
+    """The tools that are searched: those of a registry without the disabled and withheld ones."""
 
     @property
     def names(self) -> list[str]: ...

@@ -51,7 +51,7 @@ _STRICT: Any = {"extra": "forbid"}
 
 @dataclass(slots=True, kw_only=True)
 class RecordedResult:
-    """What came of a call."""
+    """The result of a call."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 

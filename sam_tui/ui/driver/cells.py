@@ -146,7 +146,7 @@ class DrawnCells:
         return row if row is not None else CellRow(self._size.width)
 
     def _move_rows(self, target: dict[int, CellRow], output: "Output") -> None:
-        """Have the terminal move rows that now belong elsewhere, where that saves enough output."""
+        """Have the terminal move rows that were shown elsewhere, if that saves enough output."""
         move = _moved(self._rows, target)
         if move is None:
             return

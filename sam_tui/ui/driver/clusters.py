@@ -110,7 +110,7 @@ def _flow(parts: list[str], widths: list[int], at: int) -> tuple[int, int] | Non
 
 
 def spacing_marks(text: str) -> int:
-    """How many marks some terminals give a cell of their own, and others none."""
+    """The number of marks to which only some terminals give a cell."""
     return sum(category(mark) == "Mc" for mark in DISPUTED.findall(text))
 
 

@@ -29,7 +29,7 @@ def capture_mouse(app: App[None], *, on: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Clicked:
-    """The last click: on what, when (seconds), and where on the screen."""
+    """The last click: its widget, its time in seconds, and its position on the screen."""
 
     widget: Widget
     time: float

@@ -50,7 +50,7 @@ class NoteBelow(Static):
         self._width = 0
 
     def on_resize(self, event: events.Resize) -> None:
-        """Count the rows; anew where the words are wrapped at another width."""
+        """Compute the number of rows, and again if the new width wraps the words differently."""
         if event.size.width != self._width:
             self._width, self._longest = event.size.width, 0
         self._longest = max(self._longest, event.size.height)

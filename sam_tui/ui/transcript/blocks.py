@@ -322,7 +322,7 @@ def estimate(content: Content, width: int) -> int:
 
 
 def gap_between(above: Content | None, content: Content) -> int:
-    """Blank rows (0 or 1) between two neighbours: none where they belong together."""
+    """The blank rows (0 or 1) between two neighbouring blocks: 0 if they belong together."""
     match content:
         case Card() | Decided():
             together = isinstance(above, Card | Decided)

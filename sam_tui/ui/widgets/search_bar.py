@@ -41,7 +41,7 @@ class SearchBar(Horizontal):
         self._tell(*self._search.look_for(event.value))
 
     def on_key(self, event: events.Key) -> None:
-        """Go on, go back, leave."""
+        """Handle the keys that move between hits, scroll and close."""
         if event.key in _STEPS:
             self._tell(*self._search.step(_STEPS[event.key]))
         elif event.key in ("pageup", "pagedown"):

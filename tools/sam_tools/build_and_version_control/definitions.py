@@ -71,7 +71,7 @@ class TaskOptions(BaseModel):
 
 
 class TaskEntry(BaseModel):
-    """One entry of ``tasks``; what is not known here says how editors show it."""
+    """One entry of ``tasks``; unknown fields are about its display in editors."""
 
     label: str = Field(min_length=1)
     type: str = "shell"

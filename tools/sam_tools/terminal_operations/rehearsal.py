@@ -54,7 +54,7 @@ class RehearsedCommand:
 
 
 def refuse_rehearsal(context: ToolContext, what: str) -> None:
-    """Raise ``ToolError`` for ``what`` cannot be rehearsed, where commands are only rehearsed."""
+    """Raise ``ToolError`` because ``what`` cannot be rehearsed, if commands may only be rehearsed."""
     if context.permit.ask_rehearsed is not None:
         raise ToolError(
             f"{what} cannot be rehearsed, and commands are only rehearsed here.",

@@ -181,7 +181,7 @@ class TodoDraft(Item, Numbered):
 
 
 class TodoUpdate(Item, Numbered):
-    """What changes about one item; a field that was not given stays."""
+    """The changes of one item; fields that are not passed stay as they are."""
 
 
 class NewTodo(Item):

@@ -17,7 +17,7 @@ class WorkflowStart(Arguments):
 
 
 class OneExecution(Arguments):
-    """Arguments of what only names an execution; ``word`` is what its verb takes besides."""
+    """The id of an execution; ``word`` is the additional word of the verb."""
 
     executionId: str = _ID
 

@@ -115,7 +115,7 @@ class LoginFile:
             raise OAuthFlowError(f"{self.login.refusal}. {how}")
 
     async def demand_login(self, *_: str) -> NoReturn:
-        """Raises ``OAuthFlowError`` that says how to log in: nobody is asked amid other work."""
+        """Raises ``OAuthFlowError`` with how to log in: a person is never asked in the midst of a call."""
         raise OAuthFlowError(f"It requires a new login: {login_words(self._server)}")
 
     async def note_challenge(self, challenge: Challenge) -> None:

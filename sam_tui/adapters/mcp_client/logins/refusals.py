@@ -62,8 +62,8 @@ class LoginRequired(ToolError):
 
     @classmethod
     def of(cls, settings: ServerSettings, data: object, mark: str) -> "LoginRequired | None":
-        """What the data of an error says that the transport made with ``mark``, which a program has not.
-        None for any other error, and where no login of a person would be used."""
+        """The refusal in an error that the transport made, recognised by ``mark``, which no server knows.
+        None for any other error, and if a person's login would not help."""
         refusal = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         signed = any(name.lower() == "authorization" for name in settings.headers)
         forged = not mark or refusal.get("mark") != mark

@@ -91,7 +91,7 @@ class EmulatorHost:
                 self._ask("read", location, "")
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size."""
+        """Set the size of the terminal."""
         self.resized(columns, rows)
         self._terminal.resize(columns, rows)
         self._sequences.refit()

@@ -201,7 +201,8 @@ def _open_gate(
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """A command line behind a gate: what stands in its input first, and the word that opens it."""
+    """A command line that waits at a gate, what its input contains first, and the text that opens the
+    gate."""
 
     launch: Launch
     words: Sequence[str]
@@ -215,7 +216,7 @@ class Gated:
 
 
 def _gated(launch: Launch) -> Gated:
-    """A command behind its gate. Raises ``ToolError`` where it cannot be started."""
+    """The command line with its gate. Raises ``ToolError`` if the command cannot be started."""
     if not os.path.isdir(launch.cwd):
         raise ToolError(f"The working directory does not exist: {launch.cwd}")
     if "\0" in launch.command:

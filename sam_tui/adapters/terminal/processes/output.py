@@ -70,7 +70,7 @@ class BoundedOutput:
         self._total = 0
 
     def add(self, data: bytes) -> None:
-        """Take in what came next."""
+        """Add a piece of output."""
         self._total += len(data)
         if self._room:
             head = data[: self._room]

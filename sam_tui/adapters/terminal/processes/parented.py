@@ -221,7 +221,7 @@ class ParentedProcess:
                 self.parent.control.send(json.dumps(message).encode())
 
     def _hear(self, patience: float = 0.0) -> None:
-        """Take in what the parent has said by now; wait for the first message."""
+        """Read the parent's messages so far; waits for the first one."""
         while self._attached and _readable(self.parent.control, patience):
             patience = 0.0
             try:

@@ -54,7 +54,7 @@ class PtyLaunch:
 
 
 class Process(Protocol):
-    """What a ``Pty`` runs: the program at the other side, however it was started."""
+    """The program that a ``Pty`` runs, however it was started."""
 
     @property
     def pid(self) -> int: ...
@@ -72,7 +72,7 @@ class Process(Protocol):
         ...
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal another size."""
+        """Set the size of the terminal."""
         ...
 
     def reap(self) -> int | None:
@@ -94,10 +94,10 @@ class Child:
         """Do nothing: no other process stores the output."""
 
     def hold(self, hold: Hold) -> None:
-        """Do nothing: no other process needs to know."""
+        """Do nothing: no other process is involved."""
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal another size."""
+        """Set the size of the terminal."""
         self._process.setwinsize(rows, columns)
 
     def reap(self) -> int | None:
@@ -396,5 +396,5 @@ def _ptsname() -> Callable[[int], bytes | None]:
 
 
 def _terminal_name(master: int) -> str:
-    """The path of the terminal whose master side this is, such as ``/dev/pts/3``."""
+    """The path of the terminal of this PTY master, such as ``/dev/pts/3``."""
     return os.fsdecode(_ptsname()(master) or b"")

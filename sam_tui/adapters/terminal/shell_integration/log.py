@@ -146,7 +146,7 @@ def _typed(echoed: str) -> str:
 
 
 def _edited(cells: list[str], at: int, count: int, final: str) -> int:
-    """What a control sequence does to a line; returns where the cursor is then."""
+    """Apply a control sequence to a line; returns the new position of the cursor."""
     match final:
         case "@":
             cells[at:at] = " " * count

@@ -51,7 +51,7 @@ class Notetaker:
         context: int | None,
         instructions: str = "",
     ) -> WrittenNotes:
-        """Notes on messages that leave; never raises for what a model does."""
+        """The model's notes on messages that leave the context; never raises for a failure of the model."""
         size = context or _ASSUMED_CONTEXT
         most = min(LONGEST_NOTES, size // 16)
         request = request_for(
@@ -167,7 +167,7 @@ class TurnRoom:
         return _Prepared(compacted, messages, written)
 
     async def close(self) -> None:
-        """End what is being prepared."""
+        """Cancel notes that are being prepared."""
         if self._work is not None:
             self._work.cancel()
             await asyncio.wait({self._work})

@@ -45,7 +45,7 @@ class PlannedCompaction:
         return [m for m in self.compacted.dropped if isinstance(m, ReminderMessage)]
 
     def in_words(self) -> str:
-        """What is kept, summarised and dropped, with the summary; one part below the other."""
+        """How many messages stay, are summarised and are dropped, and the summary."""
         compacted = self.compacted
         staying = len(self.messages) - len(compacted.dropped)
         lines = [

@@ -126,7 +126,7 @@ def _awk(use: Use) -> Traits:
 
 
 def _find(use: Use) -> Traits:
-    """``find`` itself; what ``-exec`` runs is judged as a command of its own."""
+    """``find`` itself; the command of ``-exec`` is judged separately."""
     texts = set(use.texts)
     if texts & use.program.heavier["destructive"]:
         return traits("destructive", "find -delete deletes everything it finds")

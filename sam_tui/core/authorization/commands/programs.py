@@ -146,7 +146,7 @@ def _writes(use: Use) -> Traits:
 
 
 def _plain(use: Use) -> Traits:
-    """What a program does whose class is the same for all words."""
+    """The effect of a program whose classes do not depend on its words."""
     classes, name = use.program.classes, use.name or "it"
     if not classes:
         return traits("workspace-write", f"{name} may write", exact=False)

@@ -72,7 +72,7 @@ class CommandReader:
         self._table = table
 
     def read(self, text: str, cwd: str = "") -> CommandReading:
-        """What the text does, run in ``cwd`` (as given; the workspace when empty)."""
+        """The effects of a shell text in the folder ``cwd`` (as passed; empty for the workspace)."""
         base = os.path.join(self._root, _at_home(cwd, self._home)) if cwd else self._root
         return read_command(text, self._parse, self._table(), base=base, home=self._home)
 

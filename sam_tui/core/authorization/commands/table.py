@@ -200,10 +200,9 @@ class CommandTable:
     def extended(
         self, entries: Mapping[str, Program], least: Mapping[str, CommandClass]
     ) -> "CommandTable":
-        """The table with a person's own entries, and what a project asks for at least.
+        """The table with a person's entries, and the least classes that a project sets.
 
-        What an own entry says is added to what is known of its program; its class replaces the other.
-        """
+        A person's entry is added to that of the same program; its class replaces the other one."""
         programs = dict(self.programs)
         for name, entry in entries.items():
             programs[name] = _joined(programs[name], entry) if name in programs else entry

@@ -261,7 +261,7 @@ def _first_words(words: tuple[str, ...], count: int) -> tuple[str, ...]:
 
 
 def _says_nothing(program: Program) -> bool:
-    """Whether the name of a program alone says nothing about what it will do."""
+    """Whether the bare name of a program does not show what it will do."""
     return program.prefix == 0 or program.shell or program.wraps is not None
 
 

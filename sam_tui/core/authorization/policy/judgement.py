@@ -86,7 +86,7 @@ class PolicyState:
         return next((p for p in self.protected if real == p or real.startswith(p + "/")), "")
 
     def shares(self, real: str) -> bool:
-        """Whether what lies there is read like anything outside of the workspace."""
+        """Whether a path of the program's own data may be read like any path outside."""
         return any(real == folder or real.startswith(folder + "/") for folder in self.shared)
 
     @property

@@ -11,7 +11,7 @@ Waited = Literal["ended", "running", "released"]
 
 
 class BackgroundCommand(Protocol):
-    """A command that runs beside the conversation it belongs to."""
+    """A command that runs while its conversation continues."""
 
     @property
     def id(self) -> SessionId: ...

@@ -98,7 +98,7 @@ class Recordings(Protocol):
         ...
 
     def recordings(self, *others: str) -> Sequence[KeptRecording]:
-        """Those of the data directory and directly in ``others``, newest first."""
+        """The recordings of the data folder and of the folders ``others``, newest first."""
         ...
 
     def open(self, path: str) -> Playback:

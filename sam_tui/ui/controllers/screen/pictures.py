@@ -67,7 +67,7 @@ class TerminalPictures:
             event.show(raster, partial(self._placements.add, Graphic.of(pixels)))
 
     def receive(self, answer: TerminalTold) -> None:
-        """Take what the terminal answered."""
+        """Take the terminal's answer about itself."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(answer)
 

@@ -37,7 +37,7 @@ def kitty_cell(row: int, column: int) -> str:
 
 
 def kitty_image(number: int, png: bytes, columns: int, rows: int, *, tmux: bool) -> str:
-    """Hand an image over, to be drawn where its cells stand. Nothing is answered."""
+    """The sequences that transmit an image and draw it over its cells; they ask for no answer."""
     data = base64.b64encode(png).decode()
     head = f"a=T,U=1,f=100,t=d,q=2,i={number},c={columns},r={rows},"
     parts = (

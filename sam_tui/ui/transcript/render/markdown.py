@@ -132,7 +132,7 @@ def draw_markdown(canvas: Canvas, source: str, number: int | None = None) -> Non
 
 
 def draw_plain(canvas: Canvas, source: str) -> None:
-    """Draw text as it stands."""
+    """Draw text without formatting."""
     for line in source.rstrip("\n").expandtabs(4).split("\n"):
         canvas.line([(line, canvas.palette.text)])
 

@@ -153,7 +153,7 @@ class Canvas:
         return max(1, self.width - 1 - sum(cell_len(lead.following[0]) for lead in self.leads))
 
     def push(self, lead: Lead) -> bool:
-        """Enter a container; False, and nothing done, where it would leave no room."""
+        """Enter a container; returns False without entering it if that would leave no room."""
         if self.room - cell_len(lead.following[0]) < NARROWEST and len(self.leads) > 2:
             return False
         self.leads.append(lead)

@@ -117,7 +117,7 @@ class ReplyArea(Composer):
 
 
 class QuestionPanel(InquiryPanel):
-    """Asks what the agent wants to know; the answer may have many lines."""
+    """Shows a question of the agent; the answer may have several lines."""
 
     heading = "The agent asks"
 
@@ -171,7 +171,7 @@ class QuestionPanel(InquiryPanel):
             row.mark(marked=at == self._at, ticked=ticked)
 
     def _steer(self, key: str) -> bool:
-        """Do what the key is for among the choices; False for any other."""
+        """Handle a key that acts on the choices; False for any other key."""
         if self._question.page and key in ("c", "o"):
             self._use_page(key)
             return True

@@ -35,7 +35,7 @@ _LONGEST_NEEDLE = 200
 
 
 class Browser:
-    """Where the person looks. ``kind`` is the cursor; what is marked and found is kept beside it."""
+    """A cursor in the terminal's output (``kind``), and what the person has selected and found there."""
 
     def __init__(self, screen: "Screen") -> None:
         self.marking: Marking | None = None

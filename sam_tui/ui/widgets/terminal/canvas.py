@@ -200,7 +200,7 @@ class TerminalCanvas(Widget):
         self.refresh()
 
     def remark(self) -> None:
-        """What is marked or found changed: draw it, and nothing else anew."""
+        """Draw only what changed in selection and hits."""
         if self.displayed is not None:
             self._overlays_moved()
             self.painted()

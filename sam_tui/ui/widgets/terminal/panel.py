@@ -87,7 +87,7 @@ class TerminalPanel(Vertical):
         return view in self._shells
 
     def name_of(self, view: TerminalView) -> str:
-        """What a tab is called."""
+        """The name of a tab."""
         kind = "shell" if self.owned(view) else view.name_shown or "agent"
         return self.names.get(view.id or "", kind)
 
@@ -160,7 +160,7 @@ class TerminalPanel(Vertical):
         return False
 
     def rename(self, name: str) -> None:
-        """Call the tab on show so; an empty name gives it its own again."""
+        """Name the shown tab; an empty name restores its own."""
         name = one_line(name, _NAME)
         if name:
             self.names[self._current.id or ""] = name

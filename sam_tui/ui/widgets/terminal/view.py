@@ -372,7 +372,7 @@ class TerminalView(TerminalPast, can_focus=True):
         self.post_message(messages.TerminalAsked(self, what, value))
 
     def selected(self, text: str) -> None:
-        """The agent may ask for what is marked, so the session knows it."""
+        """Store the selected text in the session, because the agent may ask for it."""
         if self.session is not None:
             self.session.selection = text
 

@@ -59,10 +59,9 @@ class Header:
         return bool(self.hunks or self.moved or self.modes or self.binary)
 
     def extend(self, line: str) -> None:
-        """Read one of git's further header lines; any other line is ignored.
+        """Read one of git's further header lines; other lines are ignored.
 
-        Raises ``ToolError`` where a line contradicts an earlier one.
-        """
+        Raises ``ToolError`` if the line contradicts an earlier one."""
         for name in _NAMES:
             if line.startswith(name):
                 key, path = name.strip(), unquoted(line[len(name) :].rstrip("\r"))

@@ -31,7 +31,7 @@ _SHOWN_HEADERS = 10
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What one endpoint gave. ``fault`` and ``kind`` are empty where it answered with success."""
+    """The response of one endpoint. ``fault`` and ``kind`` are empty if it succeeded."""
 
     endpoint: str
     index: int

@@ -101,10 +101,9 @@ class Difference:
 
 
 def differences(texts: Sequence[str]) -> tuple[Difference, ...]:
-    """Where two texts give different values of one thing, the nearest two of each; at most 50.
+    """Different values that two texts give for the same thing: the nearest two of each, at most 50.
 
-    A text that gives one value among several that the other gives too contradicts nothing.
-    """
+    A text with several values for a thing contradicts no text that gives one of them."""
     most = max(_FEWEST, _MOST_TOGETHER // max(1, len(texts)))
     rows = [_Row(i, q) for i, text in enumerate(texts) for q in quantities(text, most)]
     _pair_up(rows)

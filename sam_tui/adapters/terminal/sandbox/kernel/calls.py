@@ -213,7 +213,7 @@ class ProcessMemory:
         return os.pread(handle, _LONGEST_STATUS, 0)
 
     def close(self) -> None:
-        """Close what was kept open."""
+        """Close the descriptors that are kept open."""
         while self._statuses:
             os.close(self._statuses.popitem()[1])
 

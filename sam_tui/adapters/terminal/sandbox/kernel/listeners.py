@@ -59,7 +59,7 @@ def _asked(family: int, port: int) -> set[int]:
 
 
 def _dumped(query: bytes) -> Iterator[bytes]:
-    """What sock_diag(7) says of each socket that is asked for. Raises OSError."""
+    """The kernel's answer (sock_diag(7)) for each requested socket. Raises OSError."""
     header = _HEADER.pack(_HEADER.size + len(query), _BY_FAMILY, _REQUEST_AND_DUMP, 1, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _DIAG) as kernel:
         kernel.send(header + query)

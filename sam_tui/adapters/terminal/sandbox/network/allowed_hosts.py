@@ -61,7 +61,7 @@ class Reach:
                 names[name] = until
 
     def names_of(self, address: str) -> tuple[str, ...]:
-        """The names that an address was learned for, and those it stands in for."""
+        """The names for which an address was learned, or which it stands in for."""
         if name := self._stood_for(address):
             return (name,)
         now = expiry_seconds()

@@ -152,7 +152,7 @@ def _question(name: str, kind: int) -> bytes:
 
 
 def _found(message: bytes, name: str, kind: int) -> LookupResult:
-    """What an answer says of a name. Raises ValueError for a broken one."""
+    """The records of an answer for a name. Raises ValueError for an invalid answer."""
     _, flags, questions, answers, *_ = _header(message)
     at = _HEADER.size
     for _ in range(questions):

@@ -107,7 +107,7 @@ class Reads:
         return bool(what) and (inside or not installed or what not in _OF_PACKAGES)
 
     def within(self, real: str) -> bool:
-        """Whether a real path lies where the kernel lets it read."""
+        """Whether the kernel lets the command read a real path."""
         if not self.terms.restricted:
             return True
         return real.startswith(self._within) or real in self.terms.free
