@@ -87,4 +87,4 @@ MAKERS: dict[str, Callable[..., object]] = {
     "_hash_fn": _hash,
     "_frozen_get_del_attr": _frozen,
 }
-"""The functions of the library that make methods, and ours in their place."""
+"""Functions of ``dataclasses`` that make methods, each with our replacement."""

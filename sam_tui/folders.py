@@ -6,19 +6,20 @@ from collections.abc import Callable
 from sam_tui.core.errors import ConfigurationError
 
 IMPORT_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-"""The folder that this program is imported from, for processes that are started without a search path."""
+"""The folder that this program is imported from, for processes that start without a search path."""
 
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
-"""Of a folder of the workspace: the first that is there. The settings folder has the first of them."""
+"""Names of instruction files. In a folder of the workspace the first that exists is used, in the settings
+folder only the first name."""
 FURTHER_INSTRUCTIONS = ".github/copilot-instructions.md"
 SKILLS, PROJECT_SKILLS = "skills", (".agents/skills", ".sam/skills")
-"""Folders: below the settings folder, and below the workspace."""
+"""Folders of skills, below the settings folder and below the workspace."""
 HOOKS, PROJECT_HOOKS = "hooks.json", ".sam/hooks.json"
 BUNDLES, PROJECT_BUNDLES = "bundles.json", ".sam/bundles.json"
-"""Files in the same two places."""
+"""Files that list bundles, below the settings folder and below the workspace."""
 PROJECT_DEFINITIONS = (".sam", ".claude")
-"""Below the workspace: they have folders of commands, agents and rules."""
+"""Folders below the workspace that contain folders of commands, agents and rules."""
 
 
 def data_folder() -> str:

@@ -5,9 +5,9 @@ import re
 from pydantic_core import from_json
 
 DEEPEST_READ = 100
-"""Levels of a message that are read; parsers of JSON give up at 200."""
+"""The most levels of a message that are read; JSON parsers fail at 200."""
 LONGEST_CUT = 2_000_000
-"""Bytes that are looked into: a list of tools is far smaller, and the work is as long as the text."""
+"""The longest message, in bytes, that is checked: lists of tools are far smaller."""
 _IN_PLACE = b'"(nested too deep)"'
 _TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{\]}]', re.DOTALL)
 

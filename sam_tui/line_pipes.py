@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Final
 
 LONGEST: Final = 64 * 1024 * 1024
-"""Bytes of one line; of a longer one only so much is handed over that it is seen to be too long."""
+"""The most bytes of a line. Of a longer one, one byte more is passed on, which shows that it is too
+long."""
 _CHUNK = 1 << 16
 _AHEAD = 32
 _Job = tuple[bytes, "asyncio.Future[None]"]

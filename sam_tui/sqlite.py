@@ -18,7 +18,7 @@ from sam_tui.core.errors import StorageError
 from sam_tui.core.text.plain import printable
 
 _WRITE_LOCK = "120"
-"""The byte of the shared memory beside a file that its writer locks (SQLite, walindex format)."""
+"""The offset of the lock of a database's writer in the shared-memory file (SQLite's WAL-index format)."""
 _COPYING = threading.Lock()
 
 

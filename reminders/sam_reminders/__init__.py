@@ -51,14 +51,14 @@ class ReminderSources:
     phase: Callable[[ConversationId], str]
     facts: Facts
     instructions: Offered = lambda: None
-    """What files say about how to work."""
+    """Returns what instruction files say; None if there are none."""
     skills: OfferedSkills = lambda: None
     ended: EndedCommands = lambda _: ()
-    """What ended in the background."""
+    """The background commands that have ended."""
     pins: Callable[[ConversationId], Sequence[str]] = lambda _: ()
-    """What the person pinned in a conversation."""
+    """The texts that the person pinned in a conversation."""
     agents: OfferedAgents = DefinitionListing
-    """The agents that files define."""
+    """The agents that are defined in files."""
 
 
 def build_reminders(sources: ReminderSources) -> list[Reminder]:

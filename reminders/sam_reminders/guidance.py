@@ -26,7 +26,7 @@ _DELIVERED = re.compile(r'<fileInstructions of="([^"]*)">\n(.*?)\n</fileInstruct
 _PATHS = ("path", "cwd", "directory", "folder", "file")
 
 Offered = Callable[[], "Instructions | None"]
-"""The instructions there are; None where there is no file of any."""
+"""Returns the instructions; None if there are no instruction files."""
 
 
 class InstructionsReminder:
@@ -39,10 +39,10 @@ class InstructionsReminder:
         self._instructions = instructions
 
     def content(self, view: TurnView) -> str | None:
-        """What the model has not read yet as it is now, between ``<instructions>`` tags, or None.
+        """New or changed instructions between ``<instructions>`` tags; None if the model has read all of
+        them.
 
-        What was said stays in the history; a compaction takes it away, and it is said anew.
-        """
+        The text stays in the history; after a compaction removed it, it is sent again."""
         tally = view.tally
         delivered = _delivered(tally.reminders(self.name))
         instructions = self._instructions()
@@ -122,7 +122,7 @@ def _file_name(text: str) -> str:
 
 
 MOST_NAMED = 60
-"""Most skills, or agents, that are listed by name and description."""
+"""The most skills, or agents, that are listed with their descriptions."""
 OfferedAgents = Callable[[], DefinitionListing]
 
 
@@ -228,10 +228,9 @@ class PinsReminder:
         self._pins = pins
 
     def content(self, view: TurnView) -> str | None:
-        """All pins between ``<pinned>`` tags; None where the model read the same before.
+        """All pins between ``<pinned>`` tags; None if the model has read the same before.
 
-        What was said stays in the history; a compaction takes it away, and it is said anew.
-        """
+        The text stays in the history; after a compaction removed it, it is sent again."""
         last = view.tally.last(self.name)
         pins = [
             neutralise(pin).replace("</pinned", "<\\/pinned")
@@ -248,7 +247,7 @@ class PinsReminder:
 
 
 LONGEST_DUE = 16_384
-"""Characters of all that are due together; what does not fit is named instead of sent."""
+"""The most characters of the person's reminders that are sent at once; the others are only named."""
 
 
 class UserDefinedReminder:

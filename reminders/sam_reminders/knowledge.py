@@ -12,7 +12,7 @@ from sam_tui.core.tooling.shared_memory import told_origin
 _LONGEST_FACT = 200
 
 Facts = Callable[[ConversationId], Mapping[str, str]]
-"""What else is worth knowing in a conversation, by name; an empty value is left out."""
+"""Further facts about a conversation, by name; empty values are left out."""
 
 
 class UserContextReminder:
@@ -25,11 +25,9 @@ class UserContextReminder:
         self._facts = facts
 
     def content(self, view: TurnView) -> str | None:
-        """One line a fact between ``<userContext>`` tags; None where the model read the same before.
+        """One fact per line between ``<userContext>`` tags; None if the model has read the same before.
 
-        What was said stays in the history, so that saying it again would only cost; a compaction
-        takes it away, and it is said anew.
-        """
+        The text stays in the history; after a compaction removed it, it is sent again."""
         lines = [f"Date: {datetime.fromtimestamp(view.now):%A %Y-%m-%d}"]
         lines += [
             f"{name}: {quoted_line(value, _LONGEST_FACT)}"
@@ -91,7 +89,7 @@ def _document_line(document: ImportedDocument, *, twice: bool) -> str:
 
 
 WINDOW = 300.0
-"""Seconds for which a stored memory is told."""
+"""Seconds after it was stored during which a memory is in the reminder."""
 
 _MOST_MEMORIES, _PREVIEW = 20, 100
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _TITLE = 120
 _MOST_ITEMS = 25
-"""Items named per line; the tool's ``read`` shows all."""
+"""The most items that a line names; the tool's ``read`` shows all."""
 
 
 _MOST_EDITS = 30
-"""Most changes of a person that are listed one by one; the list itself shows their outcome."""
+"""The most changes of a person that are listed; further ones are counted."""
 
 
 class TodoListReminder:
@@ -40,7 +40,7 @@ class TodoListReminder:
     name = "todo_list"
     trigger = "the todo list changes, and again in long loops"
     repeats = True
-    """In a long loop it is repeated although nothing changed."""
+    """It is sent again in a long turn even if nothing changed."""
 
     def __init__(self, board: TodoBoard | None = None) -> None:
         self._board = board
@@ -152,14 +152,14 @@ class WorkflowPhaseReminder:
 
 
 EndedCommands = Callable[[ConversationId], "Sequence[BackgroundCommand]"]
-"""The background commands of a conversation that ended and whose end the agent has not read."""
+"""The background commands of a conversation that ended without the agent having read it."""
 
 _MOST_COMMANDS = 5
 _COMMAND = 80
 
 
 class BackgroundCommandsReminder:
-    """What ended beside the conversation, so that nobody has to look again and again."""
+    """Background commands that have ended, so that the agent need not check them repeatedly."""
 
     name = "background_commands"
     trigger = "a command in the background ends"
@@ -196,9 +196,9 @@ def _ending(command: "BackgroundCommand") -> str:
 
 
 LOOP = 4
-"""How often the same call with the same result is made before it counts as a loop."""
+"""How many calls with the same arguments and result count as a loop."""
 _NEWEST = 40
-"""Messages at the end that are looked at."""
+"""How many of the newest messages are searched for a loop."""
 
 
 class RepeatedCallsReminder:

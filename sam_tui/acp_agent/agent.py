@@ -49,13 +49,13 @@ class SessionTerms:
     root: str = ""
     others: tuple[str, ...] = ()
     servers: str = ""
-    """MCP servers, as a file of them has it; empty for none."""
+    """MCP servers as the JSON text of a server file; empty if the client names none."""
     buffers: EditorBuffers | None = None
-    """What the client has of files."""
+    """Reads and saves files in the client's editor, also unsaved text; None: the disk is used."""
 
 
 Openers = Callable[[SessionTerms, Callable[[Inquiry], bool]], Runtime]
-"""A runtime for a session. The second argument says for which questions somebody is there."""
+"""Opens the runtime of a session. The second argument says whether somebody can answer an inquiry."""
 
 
 @dataclass(frozen=True, slots=True)

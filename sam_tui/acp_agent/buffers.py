@@ -13,11 +13,11 @@ from sam_tui.acp_agent.requests import ask, begin
 from sam_tui.core.todos.item import one_line
 
 _BUFFER_SECONDS: Final = 5.0
-"""For what the editor has of a file. One that gave none in time is not asked again."""
+"""Seconds that the client has to send a file. After one timeout it is asked for no more files."""
 _SAVE_SECONDS: Final = 30.0
-"""For saving a file, which may take a formatter. One that did not in time saves no more."""
+"""Seconds that the client has to save a file, formatter included. After one timeout it saves no more."""
 _LAST_SECONDS: Final = 5.0
-"""For the answer to a save that is under way when its call is cancelled."""
+"""Seconds to wait for the answer to a running save after its call was cancelled."""
 _LARGEST_BUFFER: Final = 10_000_000
 _LONGEST_REASON: Final = 200
 

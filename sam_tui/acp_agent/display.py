@@ -10,7 +10,7 @@ import struct
 import sys
 
 HEAD = struct.Struct(">I")
-"""Before each piece its length; 0 stands before the byte that is the exit code."""
+"""Precedes each piece of output and has its length in bytes; 0 announces one byte, the exit code."""
 
 
 def show(address: str, token: str) -> int:

@@ -135,7 +135,7 @@ def decision_of(inquiry: Inquiry, request: ApprovalRequest, result: object) -> A
 
 
 def form_request(session: str, call: str, question: Question) -> dict[str, object]:
-    """An elicitation that asks what the agent wants to know."""
+    """An elicitation with the agent's question."""
     answer: dict[str, object] = {"type": "string", "title": "Your answer"}
     if question.several or question.free:
         answer["description"] = question.offered
@@ -156,7 +156,7 @@ def form_request(session: str, call: str, question: Question) -> dict[str, objec
 
 
 def reply_of(question: Question, result: object) -> Answer | None:
-    """What the person replied; None where they gave no answer."""
+    """The person's reply; None if they gave no answer."""
     try:
         accepted = schema.AcceptElicitationResponse.model_validate(result)
     except ValidationError:

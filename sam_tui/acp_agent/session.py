@@ -35,7 +35,7 @@ MODES: Final[dict[PermissionMode, str]] = {
     "bypass": "Nothing is asked, and commands run without a sandbox.",
 }
 TerminalUse = Literal["client", "output", ""]
-"""How the client displays commands: in terminals of its own, in those it makes of updates, or as text."""
+"""How the client displays commands: in terminals that it creates, from output in updates, or as text."""
 _UNASKABLE: Final = "The client could not ask its person."
 
 
@@ -105,7 +105,7 @@ class EditorSession:
             await self._send(update)
 
     def introduce(self) -> None:
-        """Tell what there is besides, once the client knows of the session."""
+        """Send the client the commands and modes once it knows the session."""
         self._beside.append(begin(self._introduced(), "acp-introduces"))
 
     async def close(self) -> None:

@@ -26,19 +26,20 @@ from sam_tui.core.local_files.temporary_folders import ACP, Scratch
 from sam_tui.core.text.nesting import json_object
 
 _SECONDS: Final = 10.0
-"""For every answer about a terminal. A client that gave none in time is not asked for another."""
+"""Seconds that the client has for each answer about a terminal. After one timeout it gets no more
+requests."""
 _LAST_SECONDS: Final = 1.0
 _MOST_WAITING: Final = 1_000_000
-"""Bytes that wait for a terminal; what comes while there are more is not displayed."""
+"""Bytes that may wait for a terminal to read them; output beyond that is not displayed."""
 _MOST_DISPLAYED: Final = 10_000_000
-"""Bytes that the client is asked to keep of one terminal."""
+"""Bytes of one terminal's output that the client is asked to keep."""
 _FAILED: Final = 1
 _RUNS: Final = frozenset({
     "terminal_operations.run_command",
     "build_and_version_control.run_task",
     "build_and_version_control.create_and_run_task",
 })
-"""Operations that run a command to its end."""
+"""Operations that wait until the command they run has ended."""
 
 
 @dataclass
@@ -50,9 +51,10 @@ class _Terminal:
     writer: asyncio.StreamWriter | None = None
     waiting: bytearray = field(default_factory=bytearray)
     ended: bool = False
-    """Whether its command has ended, or is being ended."""
+    """Whether the command has ended or is being ended."""
     exit: "asyncio.Task[None] | None" = None
-    """Waits for the end of the program."""
+    """Waits until the program in the terminal has ended; None before the client has created the
+    terminal."""
 
     def send(self, data: bytes) -> None:
         """Pass bytes on, or let them wait for the program's connection."""

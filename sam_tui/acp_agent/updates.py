@@ -58,7 +58,7 @@ _CallEvent = (
     | events.ToolFinished
 )
 _LONGEST: Final = 20_000
-"""Characters of one result; the model's own copy is bounded elsewhere."""
+"""The most characters of one result that are sent to the client."""
 
 KINDS: Final[Mapping[str, schema.ToolKind]] = {
     "think": "think",
@@ -91,7 +91,7 @@ KINDS: Final[Mapping[str, schema.ToolKind]] = {
     "WebSearchTool": "search",
     "ReadWebpageTool": "fetch",
 }
-"""What a call does, by operation, else by tool, in the words of the protocol."""
+"""The protocol's kind of a call, by ``tool.operation`` or, where that is missing, by tool."""
 
 _STATUSES: Final[Mapping[str, schema.PlanEntryStatus]] = {
     "in-progress": "in_progress",

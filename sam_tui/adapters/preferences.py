@@ -9,7 +9,7 @@ from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 
 PREFERENCES_FILE = "preferences.json"
 _LARGEST = 4_000_000
-"""Bytes of the file that are read at most; drafts take up to half of it."""
+"""The most bytes of the file that are read; drafts take up to half of them."""
 
 
 class PreferenceFile:

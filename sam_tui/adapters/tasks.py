@@ -28,7 +28,7 @@ from sam_tui.core.ports.processes.terminals import (
 from sam_tui.core.text.tail import Tail
 
 MOST_TASKS = 200
-"""Definitions kept for one workspace; the oldest goes first."""
+"""The most definitions of one workspace; the oldest are dropped."""
 
 
 class FileTaskBook:
@@ -93,7 +93,7 @@ KEPT_CHARACTERS = 256 * 1024
 MOST_RUNNING = 16
 """Tasks of one conversation that may run at the same time."""
 KEPT_ENDED = 32
-"""Ended tasks of one conversation whose output can still be read."""
+"""How many ended tasks of one conversation can still be read."""
 _NO_DEADLINE = 366 * 86400.0
 
 
@@ -213,7 +213,7 @@ class CommandTasks:
         return tuple(self._runs.get(conversation, ()))
 
     def awaited(self, conversation: ConversationId) -> list[str]:
-        """The command lines of those whose end a call waits for now."""
+        """The command lines of the tasks whose end a call awaits now."""
         return [run.start.command for run in self.of(conversation) if run.awaited]
 
     def release(self, conversation: ConversationId) -> list[str]:

@@ -26,12 +26,13 @@ from sam_tui.core.usage import Usage
 logger = logging.getLogger(__name__)
 
 MOST_WAITING = 64
-"""Batches; what comes on top is dropped, so that a slow collector holds nothing up."""
+"""The most batches that wait to be sent; further ones are dropped so that a slow collector delays
+nothing."""
 SECONDS = 5.0
-"""How long a collector may take for one, and all that waits at the end."""
+"""Seconds that the collector may take for one batch, and at the end for all that wait."""
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t -~\xa0-\xff]*")
-"""What a header may be (RFC 9110, 5.1 and 5.5)."""
+"""A valid value of a header (RFC 9110, 5.5)."""
 _Batch = tuple[str, bytes]
 
 
@@ -118,9 +119,9 @@ Value = str | int | float | bool
 Attributes = dict[str, Value]
 _Series = tuple[str, tuple[tuple[str, Value], ...]]
 MOST_SPANS = 2000
-"""Of one turn; the rest is counted and left out."""
+"""The most spans of one turn, and the most events; further spans are only counted."""
 UNKNOWN = "unknown"
-"""In place of what a model called and there is none of: it may be any text."""
+"""Replaces the name of an operation that does not exist, because a model can put any text there."""
 _NANO = 1_000_000_000
 
 

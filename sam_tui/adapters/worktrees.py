@@ -13,12 +13,12 @@ from sam_tui.core.errors import UsageError
 
 _SECONDS = 120.0
 _MERGED = re.compile(r"^ \d+ files? changed.*", re.MULTILINE)
-"""In what git says of a merge, in front of files that it made or deleted."""
+"""The summary that git prints of a merge, before the lines about created and deleted files."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PREFIX = "sam/"
-"""What the branches begin with."""
+"""The prefix of the branches of worktrees."""
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
-"""No hook of the repository runs."""
+"""Options that keep git from running the repository's hooks."""
 _PROGRAM = re.compile(
     r"(?:filter\..*\.(?:smudge|clean|process)|merge\..*\.driver|gpg\.(?:.*\.)?program|core\.gitproxy"
     r"|core\.alternaterefscommand|(?:diff|textconv)\..*\.(?:command|textconv))",
@@ -31,7 +31,7 @@ _IDENTITY = tuple(
     f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
 )
 _MOST_WORDS = 400
-"""Characters of what git complains of."""
+"""The most characters of git's error message that are shown."""
 
 
 @dataclass(frozen=True, slots=True)

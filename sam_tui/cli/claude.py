@@ -34,7 +34,7 @@ REFUSED: Mapping[str, str] = {
     "--chrome": "add a browser as an MCP server (sam-tui mcp add)",
     "--from-pr": "conversations are not stored by pull request",
 }
-"""What has no meaning here: option -> what does the same, or why there is nothing."""
+"""Options of Claude Code that are not supported, each with what to use instead or why there is nothing."""
 _FLAGS = ("--ide", "--bare", "--chrome")
 NEEDLESS = (
     "--allow-dangerously-skip-permissions",
@@ -44,18 +44,18 @@ NEEDLESS = (
     "--mcp-debug",
     "--no-chrome",
 )
-"""Options that state what this program does anyway."""
+"""Options that request what this program does anyway; they are accepted and ignored."""
 _LISTS = (
     *("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools"),
     *("--tools", "--add-dir", "--mcp-config"),
 )
-"""Options that take all words up to the next option, where a script is Claude Code's."""
+"""Options that take all words up to the next option, if the script was written for Claude Code."""
 _LONGEST_PROMPT = 1_000_000
 _SPLIT = re.compile(r"[,\s]\s*(?![^(]*\))")
 
 
 def _refuse(context: click.Context, option: click.Parameter, value: object) -> None:
-    """Say what does the same, once an option without meaning is given."""
+    """Refuse an unsupported option with a hint what to use instead."""
     name = option.opts[0]
     if value:
         raise UsageError(f"{name} is not supported: {REFUSED[name]}.")
@@ -145,7 +145,7 @@ SHARED = (
     ),
     option("--debug", is_flag=True, help="The same as SAM_TUI_DEBUG=1: log more."),
 )
-"""Those that hold for the workbench, too."""
+"""Options that apply to the workbench too."""
 _OPTIONS = (
     option(
         "--allowed-tools",
@@ -224,7 +224,7 @@ RUN_ONLY = (
     "system_prompt_file",
     "append_system_prompt_file",
 )
-"""Options without a meaning in the workbench."""
+"""Options that apply to headless runs only."""
 
 
 def adding(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -239,7 +239,7 @@ def adding(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 claude_options = adding(*_OPTIONS)
-"""All options that a headless run shares with ``claude -p``."""
+"""All options of ``claude -p`` that a headless run accepts."""
 
 
 def names(values: Iterable[str]) -> list[str]:
@@ -305,7 +305,7 @@ def responder_of(values: Mapping[str, Any], root: str) -> "Responder | None":
 
 
 def permission_tool_of(values: Mapping[str, Any]) -> "PermissionTool | None":
-    """Who is asked about the rest, where ``--permission-prompt-tool`` says so."""
+    """The tool of ``--permission-prompt-tool``, which answers approvals; None without the option."""
     name = values["permission_prompt_tool"]
     if not name:
         return None

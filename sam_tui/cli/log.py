@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "sam-tui.log"
 LARGEST = 1_000_000
-"""Bytes; a longer log is put aside once, when the program starts."""
+"""The most bytes of a log; a longer one is renamed to ``.log.1`` when it is opened."""
 
 
 class _Masking(logging.Formatter):
@@ -74,7 +74,7 @@ def note_defect(fault: BaseException, data_dir: str) -> str:
 
 
 _masked: list[tuple[Mapping[str, str], str]] = []
-"""Environments, and the workspaces whose ``.env`` counts."""
+"""The environments whose secrets the log redacts, each with a workspace whose ``.env`` counts too."""
 
 
 def masked_in_log(environ: Mapping[str, str], api_key: str, workspace: str) -> Mapping[str, str]:

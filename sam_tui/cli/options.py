@@ -37,10 +37,10 @@ MODES: dict[str, "PermissionMode"] = {
     "dontAsk": "auto",
     "bypassPermissions": "bypass",
 }
-"""Every spelling of a permission mode; the second half is Claude Code's."""
+"""The permission modes by their spellings, ours first, then those of Claude Code."""
 
 CHOOSE = "?"
-"""``--resume`` without an id: the person chooses from a list."""
+"""The value of ``--resume`` without an id: the person chooses from a list."""
 
 Values = dict[str, Any]
 
@@ -200,23 +200,23 @@ RUN_ONLY = (
     "goal", "goal_turns", "images", "session_id", "output_format", "answers", "inquiries_fd", "wait_stdin",
     "verbose", "include_partial_messages", "include_hook_events", "output_last_message", *claude.RUN_ONLY,
 )  # fmt: skip
-"""What makes no sense in the workbench."""
+"""Options that apply to headless runs only."""
 
 
 _SERVING = (*_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR)
 place_options = adding(*_PLACE)
 guarded_options = adding(*_PLACE, *_PERMISSIONS)
 agent_options = adding(*_CONVERSATION, *_SERVING, *_SERVERS, _PROFILE)
-"""All options of a conversation with a model."""
+"""The options of a conversation with a model."""
 profile_option = adding(_PROFILE)
 server_options = adding(*_SERVING)
-"""All that serving our tools to other agents needs; the model is for subagents."""
+"""The options of serving our tools to other agents, with the model of subagents."""
 editor_options = adding(*_SERVING, *_SERVERS)
-"""All that the agent of an editor needs; the editor names conversations."""
+"""The options of an agent in an editor, which itself names the conversation."""
 fleet_options = adding(*_PLACE, *_MODEL, *_PERMISSIONS)
 """The options of workers and of commands that start workers."""
 run_options = adding(*_RUN, claude_options)
-"""What only a headless run takes."""
+"""The options of headless runs only."""
 
 
 def settings(

@@ -21,7 +21,7 @@ _FOR_ANSWERS = (
     "sam_tui.ui.transcript.render.code",
     "markdown_it",
 )
-"""The modules that draw answers. Loading them held up keys for 40 ms when the first piece came."""
+"""The modules that draw answers. If they were loaded with the first piece, keys would wait 40 ms."""
 _FOR_CALLS = (
     "sam_tui.adapters.terminal.emulator.screen",
     "sam_tools.file_operations",

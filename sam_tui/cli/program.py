@@ -47,9 +47,9 @@ COMMANDS = {
     "man": ("settings.completion", "man_command"),
     "doctor": ("doctor", "doctor_command"),
 }
-"""Where each command is: loaded when it is called, so that the workbench waits for none of them."""
+"""The module and function of each command, loaded only when the command is called."""
 _ALIKE = 0.75
-"""From which likeness on, of 0 to 1, a word is a command's name with a mistake."""
+"""The least similarity, from 0 to 1, of a word to the command that is suggested for it."""
 _ABOUT = ("--help", "-h", "--version", "-V")
 
 

@@ -9,11 +9,11 @@ from contextlib import suppress
 from sam_tui.process import is_running
 
 _ABANDONED = re.compile(r"\.(\d+)\.new$|^\.sam-tui-[A-Za-z0-9_]+$")
-"""Temporary files of replacements that a killed program left behind."""
+"""Names of temporary files that a killed program left."""
 
 
 def mend(data_dir: str, config_dir: str) -> Iterator[str]:
-    """Mend what can be, and say in words what was done. What the system refuses is said, too."""
+    """Repair what can be repaired; yields in words what was done, and what the system refused."""
     for folder, allowed in ((data_dir, 0o700), (config_dir, 0o755)):
         yield from _folder(folder, allowed)
     yield from _private_files(data_dir)

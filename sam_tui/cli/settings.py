@@ -16,15 +16,15 @@ from sam_tui.settings.layers import Settings, personal_settings, project_path, w
 from sam_tui.settings.table import SETTINGS
 
 _OVERLAY = "sam_tui.settings"
-"""Where the context of the command line keeps what ``--settings`` names."""
+"""The key in the context of click for the settings from ``--settings``."""
 _OVERLAY_ARGUMENT = "sam_tui.settings.argument"
-"""Where it keeps the option's own value."""
+"""The key for the argument of ``--settings`` itself."""
 _BEHIND = "sam_tui.settings.behind"
-"""The key under which the context stores the settings behind the options."""
+"""The key for the settings that apply where no option is set."""
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS = {setting.option for setting in SETTINGS if setting.option}
 _TOLERANT = ("doctor", "config")
-"""Commands that mend a file that cannot be read, and so begin without it."""
+"""Commands that can repair an unreadable settings file, and therefore start without it."""
 
 
 def option(*declarations: str, **attributes: Any) -> Callable[[F], F]:

@@ -36,7 +36,7 @@ class ToolPattern:
     operations: tuple[str, ...]
     command: CommandPattern | None = None
     line: str = ""
-    """One whole command, as approvals name it."""
+    """The target of one exact command, as approvals name it; empty for other patterns."""
     path: PathPattern | None = None
     host: str = ""
 
@@ -195,7 +195,7 @@ def _others(entries: Sequence[str], root: str) -> tuple[list[str], list[Rule]]:
 
 
 def allowing(names: Iterable[str], root: str) -> "Responder":
-    """Who approves, each time anew, what is named. Raises ``UsageError``."""
+    """A responder that approves, once for each call, what the names cover. Raises ``UsageError``."""
     patterns = [ToolPattern.of(name, root) for name in names]
 
     def respond(inquiry: Inquiry) -> Answer | None:

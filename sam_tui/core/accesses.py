@@ -30,7 +30,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class CommandAccess:
-    """A shell command. ``cwd`` is where, as given; empty for the workspace."""
+    """A shell command. ``cwd`` is its working directory as passed; empty for the workspace."""
 
     command: str
     cwd: str = ""
@@ -78,9 +78,9 @@ class Use:
 
     server: str
     tool: str
-    """As the server calls it."""
+    """The tool's name on the server."""
     destructive: bool = False
-    """Whether the server says that it destroys something."""
+    """Whether the server declares the tool destructive."""
     kind: Literal["use"] = "use"
 
 

@@ -38,7 +38,7 @@ class Subscription:
         return self.drain()
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """Receive no more events."""
         self._forget(self)
 
 

@@ -24,7 +24,7 @@ class Clock(Protocol):
 
 
 _SLEEPING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""On macOS the monotonic clock itself goes on in sleep."""
+"""A clock that also counts while the machine sleeps, as macOS's monotonic clock does."""
 
 
 def expiry_seconds() -> float:

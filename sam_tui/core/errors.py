@@ -179,7 +179,7 @@ class ContextExceeded(ModelRejected):
 
 
 class ModelLimited(ModelError):
-    """Too many requests; ``retry_after`` says how long to wait, where the provider did."""
+    """Too many requests; ``retry_after`` is the wait in seconds if the provider named one."""
 
     title = "Rate limited"
     exit_code = 75

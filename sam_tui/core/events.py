@@ -13,8 +13,8 @@ from sam_tui.core.verdict import Decision
 
 StopReason = Literal["finished", "cancelled", "limit", "failed"]
 AnswerEnd = Literal["complete", "continued", "length", "empty"]
-"""``continued``: it ended too early, and the model went on when it was asked to; ``length``, ``empty``:
-it ended too early twice."""
+"""How an answer ended: ``continued`` after the model was asked once to go on; ``length`` or ``empty`` if
+it also ended too early the second time."""
 ClosedAs = Literal["answered", "withdrawn", "expired", "unattended"]
 
 
@@ -268,7 +268,7 @@ class HookStarted:
 
 @dataclass(frozen=True, slots=True)
 class HookFinished:
-    """A hook ended. ``outcome`` is what it said; a failed one said nothing, and ``reason`` is why."""
+    """A hook ended. ``outcome`` is its answer; for ``failed``, ``reason`` says why it has none."""
 
     conversation: ConversationId
     call: CallId

@@ -11,17 +11,17 @@ from sam_tui.core.ids import CallId, ConversationId, InquiryId, mint
 from sam_tui.core.inquiry import Answer, ApprovalRequest, Inquiry, Question
 
 Responder = Callable[[Inquiry], Answer | None]
-"""Answers an inquiry at once, or None when it has nothing to say to it."""
+"""Answers an inquiry at once; None if it has no answer."""
 
 Attends = Callable[[Inquiry], bool]
-"""Whether somebody is there for an inquiry. Called in the task that asks, right before it opens."""
+"""Whether somebody can answer an inquiry. Called in the task that asks, right before the inquiry opens."""
 
 Beside = Callable[[Inquiry], Coroutine[object, object, None] | None]
-"""What is done while a question waits, such as calling the person; it ends with the question."""
+"""What runs while an inquiry is open, such as notifying the person; it is cancelled when that ends."""
 
 
 _CLOSED: Mapping[bool, ClosedAs] = {False: "answered", True: "withdrawn"}
-"""How an inquiry ended, by whether it ended without an answer."""
+"""How an inquiry ended, by whether it has no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,19 @@ class InquiryOutcome:
     answer: Answer | None
     elapsed: float
     ahead: Mapping[InquiryId, Answer] = field(default_factory=dict[InquiryId, Answer])
-    """What was answered meanwhile about calls to come, by the inquiries that were announced."""
+    """Answers that the person gave meanwhile for later calls, by the ids of their inquiries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """What is said of the other calls of a message; worked out only where somebody is there."""
+    """What an inquiry says about the other calls of its message; computed only if somebody can answer."""
 
     before: int = 0
     coming: Callable[[], tuple[Inquiry, ...]] = tuple
 
 
 ALONE = Announcement()
-"""A question about a call that no others follow."""
+"""The announcement for a call without others in its message."""
 
 
 class Inquiries:

@@ -9,15 +9,15 @@ from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.text.invisible import foreign_letters
 
 _MOST_LETTERS = 5
-"""Foreign letters that a question names for one target."""
+"""How many foreign letters are named for one target."""
 
 ApprovalChoice = Literal["once", "timed", "deny", "scope", "rehearse", "amend"]
-"""``scope`` takes one of the ``choices`` of the request, named by ``Approval.scope``; ``rehearse`` the
-one of that id, where it is among them. ``amend`` allows nothing: what the person left of the draft, in
-``Approval.amended``, is asked about anew."""
+"""``scope`` takes the one of the request's ``choices`` that ``Approval.scope`` names, and ``rehearse`` the
+one with that id, if there is one. ``amend`` allows nothing: the text in ``Approval.amended`` replaces
+the draft and is asked about again."""
 
 ScopeSpan = Literal["once", "minutes", "session", "project", "user"]
-"""How long a permission lasts; ``project`` and ``user`` are written to the person's policy file."""
+"""How long a grant lasts; ``project`` and ``user`` become rules in the person's policy file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +82,18 @@ class ApprovalRequest:
     choices: tuple[ScopeChoice, ...] = ()
     words: str = ""
     rule: str = ""
-    """The rule that has it asked, by the name that ``guard explain`` gives it."""
+    """The rule that asks, as ``guard explain`` names it."""
     trace: tuple[str, ...] = ()
-    """Which stage of the guard asks, and which had nothing to say, in words; empty where none asks."""
+    """The stage of the guard that asks, and the stages before it, in words; empty if no stage asks."""
     draft: Draft | None = None
-    """What would be written, where the person can change it."""
+    """The content that would be written; None if the person cannot change it."""
     remark: str = ""
-    """A comment of the person, who changed what is proposed: it is added to their answer."""
+    """The person's comment when they changed the content; their answer has it unless they write another."""
     destructive: bool = False
-    """Whether a server calls the tool in question destructive: nothing but its whole name allows it."""
+    """Whether a server declares the tool destructive: only a rule with its whole name allows it."""
     revision: str = ""
-    """The digest of what a server says of its tool now, if that changed since it was allowed. A yes that
-    was written before the change cannot name it, and does not count."""
+    """The digest of the tool as its server describes it now, if that changed since it was allowed. An
+    answer from before the change cannot contain it and is not accepted."""
     kind: Literal["approval"] = "approval"
 
     @property
@@ -145,11 +145,11 @@ class Question:
     choices: tuple[str, ...] = ()
     operation: str = ""
     several: bool = False
-    """Whether an answer may name more than one of the choices."""
+    """Whether an answer may contain several of the choices."""
     free: bool = False
-    """Whether words that are none of the choices will do as well."""
+    """Whether an answer may be another text than the choices."""
     page: str = ""
-    """A web page that it is about, which front ends can open or copy; the context names it, too."""
+    """A web page that the question is about, for front ends to open or copy; ``context`` names it too."""
     kind: Literal["question"] = "question"
 
     @property
@@ -198,10 +198,10 @@ class Inquiry:
     call: CallId
     request: ApprovalRequest | Question
     before: int = 0
-    """Calls of the same message on which the person has decided already."""
+    """How many calls of the same message the person has decided already."""
     coming: "tuple[Inquiry, ...]" = ()
-    """What later calls of the same message would ask as things stand. None of it waits, but it can be
-    answered ahead while this is open."""
+    """The inquiries that later calls of the same message would make as things stand. Nothing waits for
+    them, but they can be answered while this one is open."""
 
 
 def alike(inquiries: Sequence[Inquiry]) -> list[Inquiry]:
@@ -232,7 +232,7 @@ class Approval:
     comment: str = ""
     scope: str = ""
     amended: str = ""
-    """The whole text that the person left of the request's draft."""
+    """The whole content as the person changed it, for ``amend``."""
     kind: Literal["approval"] = "approval"
 
 

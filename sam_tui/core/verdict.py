@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 REHEARSAL = "a rehearsal on a copy of the workspace"
-"""The scope of a decision that allows a command to be tried, and nothing to be changed by it."""
+"""The scope of a decision that allows a command to run on a copy of the workspace only."""
 Outcome = Literal["allow", "deny", "expired", "cancelled", "amended"]
 DecidedBy = Literal["user", "rule", "mode", "hook"]
 
@@ -34,7 +34,7 @@ class Decision:
     asker: str = ""
     workspace: str = ""
     amendment: str = ""
-    """What the person left of a proposal that they changed: judged anew, and never put on record."""
+    """The content as the person changed it. It is judged again and not logged."""
 
     def __post_init__(self) -> None:
         """Targets as a tuple, so that a stored decision equals the one that was stored."""
@@ -75,11 +75,11 @@ _SENTENCES: Mapping[tuple[Outcome, DecidedBy | Literal[""]], str] = {
     ("expired", ""): "Nobody answered about {operation} in time",
     ("cancelled", ""): "The question about {operation} was withdrawn",
 }
-"""What is said of a decision, by its outcome and by who decided; without a name, by all others."""
+"""Sentences about a decision, by outcome and by who decided; an empty name stands for all others."""
 
 
 def decision_words(decision: Decision) -> str:
-    """What was decided, in a sentence; empty where the running call says it already."""
+    """The decision as a sentence; empty if the running call shows it already."""
     comment = f": {decision.comment}" if decision.comment else ""
     scope = f" ({decision.scope})" if decision.scope else ""
     by_whom = _SENTENCES.get((decision.outcome, decision.by))

@@ -24,7 +24,7 @@ _FORM = 'Each entry is {"match": "a regular expression", "reply": "approve", "de
 _LONGEST = 10_000_000
 _DECISIONS = {"approve": True, "yes": True, "deny": False, "no": False}
 _WIDER = ("timed", "session", "project", "user")
-"""Scopes that hold a single approval in them: where one is not on offer, that is what is given."""
+"""Scopes that include a single approval: if one is not offered, a single approval is given instead."""
 _SCOPE = re.compile(rf"(?:once|rehearse|{'|'.join(_WIDER)})(?:-(?:below|sources))?")
 _SCOPES = (
     f"Scopes are once, rehearse, {', '.join(_WIDER)}, and for hosts session-below, session-sources."

@@ -44,7 +44,7 @@ class BlockedEntry:
     call: str
     hash: str = ""
     change: str = ""
-    """The difference that a yes makes."""
+    """The diff that a yes would apply."""
 
     def sealed(self, conversation: str) -> str:
         """What its hash has to be: all but the reply and the words for people count."""
@@ -78,7 +78,7 @@ class Approvals:
     _agreed: dict[CallId, list[BlockedEntry]] = field(
         default_factory=dict[CallId, list[BlockedEntry]]
     )
-    """The calls that are made again, with what was agreed of each."""
+    """The entries that the person approved, by the id of the repeated call."""
 
     def made_again(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """The calls to make again, of those of the conversation, each under an id of its own."""
@@ -235,7 +235,8 @@ def _read_entry(where: str, raw: object) -> BlockedEntry:
 
 
 class ApprovedCalls:
-    """A model whose first answer is the calls that a person approved; all others are its own."""
+    """A model whose first answer contains the calls that a person approved; others are the wrapped
+    model's."""
 
     def __init__(self, model: Model, calls: Sequence[ToolCall]) -> None:
         self._model = model
@@ -249,7 +250,7 @@ class ApprovedCalls:
 
     @property
     def host(self) -> str:
-        """Where the model is."""
+        """The host of the wrapped model."""
         return self._model.host
 
     @property

@@ -13,9 +13,9 @@ from sam_tui import __version__
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""The gravest first: the levels of SARIF."""
+"""The levels of SARIF, from the gravest on."""
 _LAST_LINE = 2**31 - 1
-"""What forges store a line number in."""
+"""The largest line number that forges store."""
 SCHEMA: dict[str, object] = {
     "type": "object",
     "required": ["summary", "findings"],
@@ -38,7 +38,7 @@ SCHEMA: dict[str, object] = {
         },
     },
 }
-"""What the answer of a review has to be."""
+"""The JSON schema of a review's answer."""
 _RULE = "sam-tui/review"
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -204,7 +204,7 @@ FORMS: Mapping[str, Callable[[ChangeReview], str]] = {
     "sarif": as_sarif,
     "junit": as_junit,
 }
-"""The files that a review can be written to."""
+"""The functions that write a review, by file format."""
 
 
 def request_for(diff: str, focus: Sequence[str]) -> str:

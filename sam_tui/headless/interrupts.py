@@ -38,7 +38,7 @@ class Interrupts:
             signal.signal(number, self._handle)
 
     def restore(self) -> None:
-        """Give the signals back."""
+        """Restore the previous signal handlers."""
         for number, before in self._before.items():
             signal.signal(number, before)
         self._before.clear()

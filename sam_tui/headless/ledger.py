@@ -18,7 +18,7 @@ from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
 
 SILENCE_SECONDS = 30.0
-"""How long a model may say nothing before people learn of it."""
+"""Seconds without output of the model after which people are told."""
 
 
 async def batches(

@@ -67,7 +67,7 @@ class RunOutcome:
 
     @property
     def exit_code(self) -> int:
-        """What the process ends with."""
+        """The exit code of the process."""
         return EXIT_CODES[self.subtype]
 
     @property

@@ -13,7 +13,7 @@ _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
-"""Terminal sequences, and control characters but tab and newline."""
+"""Escape sequences, and control characters except tab and newline."""
 
 _MODES = {
     "ask": "default",
@@ -82,7 +82,7 @@ def claude_code(subtype: Subtype) -> int:
 
 
 def claude_line(line: dict[str, Any]) -> dict[str, Any]:
-    """A line with the other names beside ours; what its readers judge by has their values."""
+    """A line with Claude Code's names of fields beside ours, and its values where programs check them."""
     named = {**line, "uuid": _uuid()}
     match line["type"]:
         case "assistant":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sam_tui.core.errors import UsageError
 
 LARGEST = 10 * 1024 * 1024
-"""Bytes of standard input; more is refused, not cut."""
+"""The most bytes of standard input; more is refused."""
 PROBE_SECONDS = 0.5
 _PIECE = 65536
 _HINT = 'For example: sam-tui run "explain this project", or: git diff | sam-tui run "review this"'

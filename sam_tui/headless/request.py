@@ -35,21 +35,21 @@ class HeadlessRequest:
     warnings: tuple[str, ...] = ()
     version: str = ""
     goal: str = ""
-    """A command that has to pass; until it does, the work goes on."""
+    """A command that must succeed; until then the model continues. Empty for none."""
     goal_turns: int = 10
     images: "tuple[Image, ...]" = ()
-    """What the model is shown with the prompt."""
+    """Images that the model gets with the prompt."""
     schema: dict[str, object] | None = None
-    """What the answer has to be: JSON of this schema."""
+    """The JSON schema of the answer; None for text."""
     messages: int | None = None
-    """The descriptor from which messages come as JSON lines, in place of the one prompt."""
+    """The descriptor from which messages are read as JSON lines, in place of ``prompt``."""
     replay: bool = False
-    """Whether each of them is printed again when it is read."""
+    """Whether each of these messages is printed when it is read."""
     permission_tool: "PermissionTool | None" = None
-    """Who answers approvals."""
+    """Answers approvals; None if no tool does."""
     approvals: "Approvals | None" = None
-    """The file for unanswered questions."""
+    """The file for unanswered approvals."""
     ephemeral: bool = False
-    """Whether the conversation is removed at the end."""
+    """Whether the conversation is deleted at the end."""
     compat: bool = False
     """Whether fields have the names of ``claude -p``, and a blocked run that answered ends with 0."""

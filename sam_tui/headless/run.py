@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 TERMINALS_SECONDS = 5.0
-"""How long open terminals get to end before the result."""
+"""Seconds that open terminals have to end before the result is printed."""
 SERVER_SECONDS = 60.0
-"""How long the server whose tool answers approvals is waited for."""
+"""Seconds to wait for the server whose tool answers approvals."""
 
 
 async def run_headless(
@@ -291,7 +291,7 @@ class _Run:
             self._show(event)
 
     def _show(self, event: Event) -> None:
-        """Progress for people, on standard error; a subagent's says whose it is."""
+        """Print progress for people on standard error, with the name of a subagent."""
         if not self._ledger.concerns(event):
             return
         subagent = self._ledger.subagent(event)

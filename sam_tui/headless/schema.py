@@ -92,7 +92,7 @@ SYSTEM: Mapping[str, Fields] = {
     "workflow": {"execution_id": TEXT, "change": TEXT, "step": NAMED, "seq": COUNT},
     "notice": {"level": _words("info", "warning", "error"), "text": TEXT},
 }  # fmt: skip
-"""The fields of each ``system`` line by its subtype, beside those that all have."""
+"""The fields of ``system`` lines by their subtype, in addition to those of every line."""
 _OTHERS: Mapping[str, Schema] = {
     "assistant": _table({
         "type": {"const": "assistant"},

@@ -9,7 +9,7 @@ from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
 
 REPAIRS = 2
-"""How often a wrong answer is asked for again."""
+"""How often the model is asked to correct an answer that does not fit the schema."""
 _MOST = 1_000_000
 _LONGEST_FAULT = 500
 _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
@@ -74,7 +74,7 @@ def structured(answer: str, schema: Schema) -> object:
 
 
 def repair(fault: WrongStructure) -> str:
-    """What is said to the model of a wrong answer."""
+    """The message to the model about an answer that does not fit the schema."""
     return f"That is not JSON of the schema: {fault}\nAnswer with the corrected JSON alone."
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
 GONE: Final = "sam_tui.gone"
-"""In a request's scope: an event, set when its client hung up before the answer."""
+"""The key in a request's scope of an event that is set if the client disconnects before the answer."""
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -15,12 +15,12 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 Public = tuple[str, str]
-"""Method and path of what is answered without the token."""
+"""Method and path of a request that needs no token."""
 
 
 Headers = Iterable[tuple[bytes, bytes]]
 Refusal = tuple[int, str]
-"""The status of an answer, and why."""
+"""The HTTP status of a refusal, and its reason."""
 
 
 class Addresses:
@@ -53,7 +53,7 @@ class Addresses:
         return None
 
 
-def bears(headers: Headers, token: str) -> bool:
+def has_secret(headers: Headers, token: str) -> bool:
     """Whether a request carries a token as ``Authorization: Bearer``."""
     values = _values(headers, b"authorization")
     scheme, _, sent = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")
@@ -105,7 +105,7 @@ class HttpAccess:
         refusal = self._addresses.refusal(headers)
         if refusal is not None or (scope["method"], scope["path"]) in self._public:
             return refusal
-        if not bears(headers, self._token):
+        if not has_secret(headers, self._token):
             return 401, "Send the token of this server as Authorization: Bearer."
         return None
 

@@ -15,7 +15,7 @@ from sam_tui.loopback.access import App, Receive, Scope, Send, refuse
 from sam_tui.stop_signals import signals_stop
 
 MOST_CONNECTIONS = 128
-"""At once; who comes beyond them is refused, and of twice as many nothing is heard."""
+"""The most connections at once; further ones are refused, and beyond twice as many closed unread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class _Quiet(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Leave the signals alone."""
+        """Install no signal handlers."""
         yield
 
 

@@ -20,10 +20,10 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Answer, Inquiry
 
 PARKED_SECONDS: Final = 600.0
-"""How long a call waits for the request that brings its answer."""
+"""Seconds that a call waits for the request that brings its answer."""
 OVERTAKEN_SECONDS: Final = 120.0
-"""After that long it ends when its client begins another call: it may have forgotten this one, and
-the questions of a conversation wait for each other."""
+"""Seconds after which a waiting call ends if its client begins another one in the same conversation: the
+client may have forgotten it, and its question would delay the new call's."""
 MOST_PARKED: Final = 64
 
 Work = Callable[["Call"], Awaitable[types.CallToolResult]]
@@ -39,9 +39,9 @@ class Call:
     subscription: Subscription
     inquiries: deque[Inquiry] = field(default_factory=deque[Inquiry])
     changed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a question came or the call ended."""
+    """Set when the call asks a question or ends."""
     unanswered: str = ""
-    """Why the call was ended in place of an answer."""
+    """Why the call was ended without an answer to its question; empty if it was not."""
     task: "asyncio.Task[types.CallToolResult] | None" = None
 
     @property

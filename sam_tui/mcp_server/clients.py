@@ -17,11 +17,11 @@ Context = ServerRequestContext[Any, Any]
 CONVERSATION_META: Final = "sam-tui/conversation"
 """The ``_meta`` key by which a client may name the conversation that a request belongs to."""
 DECISION_META: Final = "sam-tui/decision"
-"""The ``_meta`` key of a result that says what the guard decided: always where it refused."""
+"""The ``_meta`` key of the guard's decision in a result; refusals always have it."""
 STRUCTURED_META: Final = "sam-tui/structured"
-"""The ``_meta`` key by which a program asks for the data of a result."""
+"""The ``_meta`` key with which a client requests the data of a result."""
 MOST: Final = 1000
-"""Clients remembered at once; the one that was silent longest is forgotten first."""
+"""The most clients that are remembered; the one without requests for the longest time is dropped first."""
 _NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 

@@ -18,9 +18,9 @@ DENY: Final = "deny"
 _LONGEST = 8000
 _PREVIEW = 4000
 _SHORT, _END = 300, 1000
-"""Characters of a target that comes before the reason, and of the end of a text without its middle."""
+"""The most characters of a target before the reason; the last characters that a shortened text keeps."""
 _TITLED_SINCE = "2025-11-25"
-"""The first protocol version whose choices carry titles as ``oneOf``; before it, ``enumNames``."""
+"""The first protocol version in which choices have titles in ``oneOf``; earlier ones use ``enumNames``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,9 @@ def form_of(inquiry: Inquiry, version: str) -> ElicitationForm:
 
 
 def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
-    """What the person said. None where they gave no answer to a question.
+    """The person's answer; None if they did not answer a question.
 
-    An approval is given by the id of an offered choice alone; anything else denies.
-    """
+    Only the id of an offered choice approves; any other reply denies."""
     accepted = result.action == "accept"
     if isinstance(inquiry.request, Question):
         reply = _text_of(result, "answer") if accepted else ""

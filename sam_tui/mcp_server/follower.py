@@ -215,7 +215,7 @@ def owner_of(client: Client, params: types.CallToolRequestParams) -> str:
 
 
 def refused(text: str, structured: Mapping[str, object] | None = None) -> types.CallToolResult:
-    """A result that says what went wrong, for the model to read."""
+    """A result with the reason of a refusal, for the model."""
     return types.CallToolResult(
         content=[types.TextContent(text=text)],
         structured_content=dict(structured) if structured is not None else None,

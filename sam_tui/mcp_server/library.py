@@ -11,11 +11,11 @@ from sam_tui.core.events import Event
 from sam_tui.mcp_server.clients import Client, Context, is_modern
 
 RESOURCE_NOT_FOUND: Final = -32002
-"""The error code of protocols before 2026-07-28; from then on it is Invalid params."""
+"""The error code in protocol versions before 2026-07-28; later ones use Invalid params."""
 
 
 class NotFound(Exception):
-    """There is no such resource. ``data`` says more, as plain JSON."""
+    """There is no such resource. ``data`` has details as plain JSON."""
 
     def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)

@@ -29,7 +29,7 @@ from sam_tui.mcp_server.tasks import (
 from sam_tui.mcp_server.toolbox import Toolbox, ToolRequest
 
 PAGE: Final = 100
-"""Entries of a page by default."""
+"""The default number of entries of a page."""
 T = TypeVar("T")
 
 
@@ -73,7 +73,7 @@ class ProtocolOffer:
     instructions: str
     page: int = PAGE
     grace: float = GRACE_SECONDS
-    """Seconds that a call may take before it becomes a task, for clients that know tasks."""
+    """Seconds after which a call becomes a task, if its client supports tasks."""
 
 
 class SamServer(Server[Any]):
@@ -286,7 +286,7 @@ class SamServer(Server[Any]):
 
 
 async def _explained(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """What failed here reaches the client in its own words, as an internal error."""
+    """Report an error of this program to the client with its own message, as an internal error."""
     try:
         return await call_next(ctx)
     except SamError as fault:

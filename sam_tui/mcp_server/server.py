@@ -36,14 +36,14 @@ _IRON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What is to be served."""
+    """What the server offers."""
 
     profile: Profile = "sam"
     conversation: ConversationId | None = None
-    """That of the first client; a new one where there is none."""
+    """The conversation of the first client; None for a new one."""
     page: int = PAGE
     companions: tuple[str, ...] = ()
-    """Tools of the runtime that belong to the profile iron-manus, not to ours."""
+    """Tools of the runtime that belong to the profile iron-manus and are served only to its clients."""
 
 
 @asynccontextmanager

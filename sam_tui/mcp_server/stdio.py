@@ -21,10 +21,10 @@ from sam_tui.line_pipes import LONGEST, LinePipes
 logger = logging.getLogger(__name__)
 
 _LAST_WORDS: Final = 5.0
-"""Seconds for what is still to be said to somebody who hangs up."""
+"""Seconds to write answers after the client has closed its end."""
 _AHEAD = 32
 _LASTING = ("tools/call", "subscriptions/listen")
-"""Requests whose answers are not waited for when the client hangs up."""
+"""Requests whose answers are not awaited when the client closes its end."""
 
 Reads = MemoryObjectReceiveStream[SessionMessage | Exception]
 Writes = MemoryObjectSendStream[SessionMessage]
@@ -46,7 +46,7 @@ class StdioWire:
         self._paid = asyncio.Event()
 
     async def listen(self) -> None:
-        """Pass on what comes in, until the other side is gone."""
+        """Pass incoming messages on until the client closes its end."""
         while (line := await self._pipes.read()) is not None:
             message = parsed(line)
             if isinstance(message, WireFault):
@@ -59,7 +59,7 @@ class StdioWire:
                 await self._paid.wait()
 
     async def speak(self) -> None:
-        """Write what goes out, until there is nothing more to say."""
+        """Write outgoing messages until the stream of them ends."""
         async for message in self._outgoing:
             await self._say(message.message)
 

@@ -31,10 +31,10 @@ from sam_tui.mcp_server.clients import Client, Context, is_modern
 from sam_tui.mcp_server.library import Library
 
 INTERVAL: Final = 0.5
-"""Seconds between two looks. SQLite tells no other process of a change, so it has to be asked."""
+"""Seconds between two reads of the store, because SQLite does not notify other processes."""
 _BATCH = 1000
 Findings = Mapping[tuple[str, str], tuple[int, float]]
-"""What changes with the findings of a scope and project."""
+"""Values that change with the findings of a scope and project, by both names."""
 
 
 class StoreWatch:
@@ -84,7 +84,7 @@ class StoreWatch:
 
 
 MOST: Final = 1000
-"""URIs that one client may subscribe to."""
+"""The most URIs to which one client may subscribe."""
 _CLIENTS = 500
 _PATIENCE = 5.0
 _FREQUENT = (ToolProgressed, TextStreamed, ReasoningStreamed)
@@ -96,7 +96,7 @@ class Subscriber:
 
     client: Client
     session: ServerSession | None
-    """None for a listening stream of protocol 2026-07-28, which hears of everything by the bus."""
+    """None for a stream of protocol 2026-07-28, which gets all changes from the bus."""
     uris: set[str] = field(default_factory=set[str])
 
 

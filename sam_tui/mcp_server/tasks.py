@@ -25,12 +25,12 @@ from sam_tui.mcp_server.follower import refused
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
 GRACE_SECONDS: Final = 2.0
-"""How long a call may take before it becomes a task; one that asks something becomes one at once."""
+"""Seconds after which a call becomes a task; a call that asks something becomes one at once."""
 LASTING_SECONDS: Final = 3600.0
-"""From its creation; then it is forgotten, and ended where it still runs."""
+"""Seconds after its creation when a task is removed, and ended if it still runs."""
 POLL_MILLISECONDS: Final = 1000
 MOST_TASKS: Final = 256
-"""More calls are answered by their own requests."""
+"""The most tasks; further calls are answered by their own requests."""
 _MISSING_CAPABILITY: Final = -32021
 
 TaskStatus = Literal["working", "input_required", "completed", "failed", "cancelled"]
@@ -179,7 +179,7 @@ class ServerTasks:
 
 
 def _declared(context: Context) -> bool:
-    """Whether the client knows tasks."""
+    """Whether the client supports tasks."""
     capabilities = context.session.client_capabilities
     extensions = capabilities.extensions if capabilities is not None else None
     return is_modern(context) and EXTENSION in (extensions or {})

@@ -26,7 +26,7 @@ from sam_tui.mcp_server.clients import CONVERSATION_META, DECISION_META, Client
 from sam_tui.mcp_server.json_text import plain_json, sendable
 
 LARGEST_IMAGE: Final = 4 * 1024 * 1024
-"""Bytes; a larger image is named, not sent."""
+"""The most bytes of an image that is sent; a larger one is only named."""
 _IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 
 
@@ -39,7 +39,7 @@ class ToolRequest:
     client: Client
     call: Call
     structured: bool = False
-    """Whether the client wants the data of results, not only what a model reads."""
+    """Whether the client requested the data of the result in addition to its text."""
 
 
 class Toolbox(Protocol):
@@ -77,7 +77,7 @@ _HINTS: Final[dict[str, types.ToolAnnotations]] = {
     "terminal_operations": _hints(destroys=True, outside=True),
     "build_and_version_control": _hints(destroys=True, outside=True),
 }
-"""What the tools do at their worst; for others the protocol's own defaults hold, which are careful."""
+"""Annotations for the most dangerous use of each tool; others keep the protocol's cautious defaults."""
 
 
 _ELSEWHERE = f"End that program, or name another conversation in _meta “{CONVERSATION_META}”."

@@ -24,9 +24,9 @@ class ListenAddress:
     port: int
     token: str
     patience: float
-    """Seconds that a call waits for its client to come back to a broken stream."""
+    """Seconds that a call waits for its client to resume a broken stream."""
     announce: Callable[[int], None]
-    """Told the port once clients can connect."""
+    """Called with the port once clients can connect."""
 
 
 async def serve_stdio(server: SamServer, source: int, sink: int) -> None:

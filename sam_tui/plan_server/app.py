@@ -20,9 +20,9 @@ from sam_tui.plan_server.tasks import Fields, ServedTask, ServedTasks, TooMany
 
 _MOST_FAULTS = 10
 MOST_BODY = 2_500_000
-"""Bytes: the longest task, each of its characters escaped as a pair."""
+"""The most bytes of a body: the longest task with each character as an escaped surrogate pair."""
 PUBLIC = frozenset({("GET", "/"), ("GET", "/openapi.json")})
-"""What is answered without the token."""
+"""Method and path of requests that need no token."""
 EVENTS = "text/event-stream"
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -49,7 +49,7 @@ _NEEDS: JsonDict = {
         },
     ]
 }
-"""What the modes need, for the document; ``PlannedTasks`` refuses what lacks it."""
+"""The fields that each mode needs, for the OpenAPI document; ``PlannedTasks`` enforces them."""
 
 
 def _describe(schema: JsonDict) -> None:
@@ -154,7 +154,7 @@ class PlanRoutes:
         return JSONResponse({**state, "message": "The task is being ended."}, 202)
 
     async def inquiries(self, request: Request) -> Response:
-        """What waits for a person."""
+        """The open inquiries."""
         return JSONResponse({"inquiries": self._tasks.inquiries()})
 
     async def answer(self, request: Request) -> Response:

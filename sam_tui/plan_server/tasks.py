@@ -15,9 +15,9 @@ from sam_tui.core.workflow.planned import PlannedTasks
 
 MOST_RUNNING = 8
 MOST_LINES = 1000
-"""The newest progress events of a task that are stored for clients that connect later."""
+"""The most progress events of a task that are stored for clients that connect later: the newest."""
 MOST_ENDED = 100
-"""Tasks that have ended and can still be followed from their beginning."""
+"""How many ended tasks can still be followed from their beginning."""
 Fields = dict[str, object]
 
 
@@ -33,7 +33,7 @@ class ServedTask:
     work: "asyncio.Task[None]"
     lines: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_LINES))
     count: int = 0
-    """How many lines there were in all."""
+    """The number of all lines, including those no longer stored."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: bool = False
     fault: str = ""
@@ -119,7 +119,7 @@ class ServedTasks:
             await changed.wait()
 
     def inquiries(self) -> list[Fields]:
-        """What waits for a person."""
+        """The open inquiries."""
         return [_fields(inquiry) for inquiry in self._runtime.inquiries.pending()]
 
     def answer(self, id: str, reply: str) -> bool:
@@ -133,7 +133,7 @@ class ServedTasks:
         return False
 
     async def tell_inquiries(self) -> None:
-        """Have those who follow a task hear when something waits for a person, or no longer does."""
+        """Report to the followers of tasks when an inquiry opens or closes."""
         events = self._runtime.bus.subscribe()
         try:
             while True:

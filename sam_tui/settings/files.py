@@ -13,14 +13,14 @@ from sam_tui.settings.values import checked, suggestion, toml
 FILE_NAME = "settings.toml"
 SYSTEM_FILE = "/etc/sam-tui/settings.toml"
 PROJECT_FILE = ".sam/settings.toml"
-"""Below the workspace."""
-_ELSEWHERE = {
+"""The project's settings file, below the workspace."""
+_FOREIGN_SETTINGS = {
     "permissions": "Rules belong in policy.toml; --allowedTools and --permission-mode apply "
     "to one run.",
     "hooks": "Hooks belong in hooks.json of your settings folder (docs/hooks.md).",
     "env": "Set variables before the command.",
 }
-"""Where other programs have a setting -> where it is in ours."""
+"""Settings of other programs that are not settings here, each with where they belong."""
 _CHANGE = "“sam-tui config edit” opens your own file."
 
 
@@ -50,7 +50,7 @@ def read_file(path: str) -> SettingsFile:
 
 
 def parse(text: str, path: str) -> tuple[SettingsFile, list[ConfigurationError]]:
-    """What a text sets, and what is wrong with it; ``path`` is for messages."""
+    """The settings of a text, and its faults; ``path`` is for messages."""
     try:
         tables = _toml(text, path)
     except ConfigurationError as broken:
@@ -92,9 +92,9 @@ def settings_of_option(value: str) -> SettingsFile:
     values: dict[str, Value] = {}
     for at, entry in _entries(cast("dict[str, object]", tables)):
         key = ".".join(at)
-        if at[0] in _ELSEWHERE:
+        if at[0] in _FOREIGN_SETTINGS:
             raise ConfigurationError(
-                f"{path}: there is no setting “{at[0]}”.", hint=_ELSEWHERE[at[0]]
+                f"{path}: there is no setting “{at[0]}”.", hint=_FOREIGN_SETTINGS[at[0]]
             )
         try:
             values[key] = _value(key, entry)

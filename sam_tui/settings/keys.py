@@ -18,16 +18,16 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 
 SERVICE = "sam-tui"
-"""What the keys are called in a keyring."""
+"""The name of the service in a keyring."""
 KeyStorage = Literal["keyring", "file"]
 _LARGEST = 65_536
 _LONGEST = 4_096
-_ELSEWHERE = '{"in": "keyring"'
-"""How a file begins whose text is in the keyring."""
+_IN_KEYRING = '{"in": "keyring"'
+"""The beginning of a file whose content is in the keyring."""
 
 
 _REFUSALS = (ImportError, OSError, RuntimeError, AttributeError)
-"""What a keyring that cannot be used raises; the errors of the package are ``RuntimeError``, too."""
+"""The errors of a keyring that cannot be used; those of the package are ``RuntimeError``."""
 
 
 class Keyring(Protocol):
@@ -76,7 +76,7 @@ class PrivateTexts:
                 text = file.read(most)
         except (OSError, ValueError):
             return ""
-        if not text.startswith(_ELSEWHERE):
+        if not text.startswith(_IN_KEYRING):
             return text
         keyring = system_keyring()
         if keyring is None:
@@ -95,14 +95,14 @@ class PrivateTexts:
         if keyring is not None:
             with suppress(*_REFUSALS):
                 keyring.set_password(SERVICE, path, text)
-                text = f'{_ELSEWHERE}, "written": {time.time_ns()}}}'
+                text = f'{_IN_KEYRING}, "written": {time.time_ns()}}}'
         replace_file(path, text)
 
     def remove(self, path: str) -> bool:
         """Remove a text. False if there was none. Raises ``OSError``."""
         try:
             with open(path, encoding="utf-8") as file:
-                elsewhere = file.read(len(_ELSEWHERE)) == _ELSEWHERE
+                elsewhere = file.read(len(_IN_KEYRING)) == _IN_KEYRING
         except FileNotFoundError:
             return False
         except (OSError, ValueError):

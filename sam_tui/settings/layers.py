@@ -23,7 +23,7 @@ from sam_tui.settings.values import WrongValue, from_text, setting_of
 
 DEFAULT = "default"
 OPTION = "--settings"
-"""The layer of what that option names."""
+"""The name of the layer of ``--settings``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Settings:
         return self.values[key][0] if key in self.values else setting_of(key).default
 
     def origin(self, key: str) -> SettingOrigin:
-        """Where the value comes from."""
+        """The layer and file from which a value comes."""
         return self.values[key][1] if key in self.values else SettingOrigin(DEFAULT)
 
     def text(self, key: str) -> str:
@@ -110,7 +110,7 @@ def _variable(value: Value) -> str:
 
 
 def user_file(environ: Mapping[str, str]) -> str:
-    """Where the person's settings are. Raises ``ConfigurationError`` where there is no home folder."""
+    """The path of the person's settings file. Raises ``ConfigurationError`` without a home folder."""
     folder = environ.get("SAM_TUI_CONFIG_DIR") or settings_folder()
     return os.path.join(os.path.abspath(os.path.expanduser(folder)), FILE_NAME)
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 Value = str | int | float | bool | tuple[str, ...]
 Kind = Literal["text", "whole", "number", "switch", "words"]
-"""A text, a whole number, a number, true or false, a list of texts."""
+"""A text, a whole number, a number, true or false, or a list of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ SECTIONS = {
     "keys": "Keys",
     "places": "Places",
 }
-"""The tables of a settings file, in order, each with its title."""
+"""The tables of a settings file in order, each with its title."""
 
 # fmt: off
 SETTINGS: tuple[Setting, ...] = (
@@ -248,4 +248,4 @@ POLICY_WORDS = frozenset({
     "limits",
     "permissions",
 })
-"""What people look for here and policy.toml has: authority is judged from one place."""
+"""Names that people may look for in the settings, but that belong to policy.toml."""

@@ -21,12 +21,12 @@ class UserSettings:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     data_dir: str = ""
     overlay: SettingsFile | None = None
-    """What ``--settings`` named."""
+    """The settings from ``--settings``."""
     settings: Settings = field(init=False)
     listeners: list[Callable[[str], object]] = field(
         init=False, default_factory=list[Callable[[str], object]]
     )
-    """Told the key of every setting that is changed here."""
+    """Called with the key of each setting that is changed through this object."""
 
     def __post_init__(self) -> None:
         self.settings = personal_settings(self.environ, overlay=self.overlay)

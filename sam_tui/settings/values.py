@@ -24,9 +24,9 @@ _SWITCH = {
 _SCHEMA = {"text": "string", "whole": "integer", "number": "number", "switch": "boolean"}
 _KEYS = [setting.key for setting in SETTINGS]
 LONGEST = 4_000
-"""Characters of one text."""
+"""The most characters of a text."""
 MOST_WORDS = 200
-"""Entries of a list."""
+"""The most entries of a list."""
 
 
 class WrongValue(ConfigurationError):

@@ -26,7 +26,7 @@ SECRETS = {
     "SAM_TUI_DATABASE_URL": "a PostgreSQL database for the queues of [fleets](fleet.md), with "
     "its password; without it a file in the data folder",
 }
-"""Variables that hold secrets: they stand in no settings file."""
+"""Variables with secrets, which no settings file can set."""
 
 
 def key_variable(provider: str) -> str:
@@ -67,7 +67,7 @@ SURROUNDINGS = {
     "PYTHONPATH": "its absolute folders come after the installed packages",
     "SSH_AUTH_SOCK": "the ssh agent, for workspaces of fleets on other machines",
 }
-"""Other variables that are read: they describe the surroundings, and no settings file can set them."""
+"""Other variables that the program reads; no settings file can set them."""
 
 PASSED_ON = {
     "SAM_TUI_PROJECT_DIR": "[hooks](hooks.md): the workspace",
@@ -75,4 +75,4 @@ PASSED_ON = {
     "SAM_TUI_RUN": "commands in the [sandbox](sandbox.md): identifies their processes",
     "SAM_TUI_ZDOTDIR": "zsh in a terminal: the folder of its own settings",
 }
-"""Set for programs that are started."""
+"""Variables that the program sets for programs it starts."""

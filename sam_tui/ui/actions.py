@@ -13,7 +13,7 @@ MODES = {
     "accept-edits": "edits inside the workspace need no question",
     "auto": "nobody is asked: what would be asked is refused",
 }
-"""What /mode takes, and what each means."""
+"""The arguments of /mode, each with its meaning."""
 
 ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
@@ -339,11 +339,11 @@ FOCUSING = (
     "terminal", "zoom", "look_back", "take", "tab_new", "edit_todos",
     "conversation_new", "conversation_next", "conversation_previous",
 )  # fmt: skip
-"""The actions that give the keys to the terminal, the list or another conversation."""
+"""Actions that move the focus to the terminal, the todo list or another conversation."""
 
 
 def palette_actions() -> list[WorkbenchAction]:
-    """What the command palette offers."""
+    """The actions of the command palette."""
     left_out = ("palette", "cancel", "interrupt")
     return [a for a in ACTIONS if a.listed and not a.local and a.name not in left_out]
 

@@ -24,9 +24,9 @@ class ActivityLine:
     retry_at: float = 0.0
     retry_reason: str = ""
     since: float = 0.0
-    """When the turn began."""
+    """When the turn began, in monotonic seconds."""
     news: float = 0.0
-    """When the last event of the turn arrived."""
+    """When the last event of the turn arrived, in monotonic seconds."""
 
     @property
     def busy(self) -> bool:

@@ -63,11 +63,11 @@ if TYPE_CHECKING:
     from sam_tui.ui.workbench import Workbench
 
 Start = Callable[[Callable[[str], None]], Awaitable["Runtime"]]
-"""Builds the runtime; calls its argument with each step of the progress in words."""
+"""Builds the runtime; calls its argument with a text for each step."""
 _COLLECTED = (3_000, 10, 50)
 """The thresholds of the garbage collector, by generation; a collection of all objects is rare."""
 _LEAVE_WITHIN = 20.0
-"""Seconds for keys that were typed before the end to arrive."""
+"""Seconds after which the app ends even if keys that were typed before have not arrived."""
 
 
 class SamApp(LeftClicked, inherit_bindings=False):

@@ -37,7 +37,7 @@ class Front:
     current: CurrentConversation
     actions: ScreenActions
     emit: Callable[[str], None]
-    """Sends a control sequence to the terminal around."""
+    """Sends a control sequence to the terminal in which the workbench runs."""
     attention: Attention
     settings: UserSettings
     preferences: Preferences
@@ -45,13 +45,13 @@ class Front:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What the program shall open: a conversation to continue, or ``resume`` for a list."""
+    """What the program opens at the start: a conversation, or the list of them with ``resume``."""
 
     greeting: str
     conversation: "ConversationId | None" = None
     resume: bool = False
     first: bool = False
-    """Whether the program runs here for the first time."""
+    """Whether no data of an earlier run exist."""
 
 
 class Starting:

@@ -15,7 +15,7 @@ class Patience:
     quiet: float = 0.7
     grace: float = 0.4
     reminder: float = 5.0
-    """Seconds after which a question rings the bell of a terminal nobody looks at."""
+    """Seconds after which an open question rings the bell, if the terminal has no focus."""
     clock: Callable[[], float] = time.monotonic
 
 

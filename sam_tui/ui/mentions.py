@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 LISTED = 50
-"""Most files that are offered at once."""
+"""The most files that are offered at once."""
 _DEEPEST = 4
-"""A typed path of so many parts or more must name every folder between them."""
+"""A typed path of at least so many parts must name every folder in between."""
 _BEGUN = re.compile(r"(?:^|(?<=[\s(\"'`]))@([^\s@]*)$")
 
 

@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 _KEPT = frozenset("\n\t")
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters by category that draw nothing."""
+"""Characters that Unicode counts as letters or symbols, but that show nothing."""
 
 
 def visible(text: str) -> str:

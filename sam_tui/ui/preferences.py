@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 from sam_tui.settings.user import UserSettings
 
 _MODELS = "models"
-"""The section of favourites and first models."""
+"""The section for favourite models and the model to start with."""
 _MOST_FOLDERS = 200
 
 

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 Reader = Literal["pager", "editor"]
 ANSWERED = 1.0
-"""Seconds in which a terminal, or tmux, says what it is."""
+"""Seconds in which a terminal, or tmux, must report what it is."""
 _FALLBACKS: dict[Reader, tuple[str, ...]] = {
     "pager": ("less", "more"),
     "editor": ("vim", "vi", "nano"),

@@ -25,7 +25,7 @@ class ThemeStylesheet(Stylesheet):
         self._present = variables
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        """Take the variables of a theme; what was parsed with others is dropped."""
+        """Set the variables of a theme; drops what was parsed with other values."""
         if variables != self._present:
             self._present = variables
             super().set_variables(variables)
@@ -120,7 +120,7 @@ LOOKS = {look.name: look for look in (
             "#8a8a8a", "#6a6a6a", "#4d4d4d", "#696969"),
 )}
 # fmt: on
-"""Every look: a contrast of 4.5 to 1 and more (WCAG AA), of plain text in high contrast 7 (AAA)."""
+"""The looks by name. Contrast is at least 4.5 to 1 (WCAG AA), of plain text in high contrast 7 (AAA)."""
 DARK, LIGHT = LOOKS["sam"], LOOKS["sam-light"]
 
 ANSI_DARK = TerminalTheme(
@@ -147,7 +147,7 @@ ANSI_DARK = TerminalTheme(
         (240, 242, 246),
     ],
 )
-"""The sixteen colours of programs in a terminal, on dark ground."""
+"""The sixteen colours for programs in a terminal, on a dark background."""
 
 ANSI_LIGHT = TerminalTheme(
     (247, 246, 242),
@@ -173,7 +173,7 @@ ANSI_LIGHT = TerminalTheme(
         (190, 187, 178),
     ],
 )
-"""The same on light ground."""
+"""The same on a light background."""
 
 
 def theme_of(name: str, ground: "Ground | None") -> str:
@@ -185,7 +185,7 @@ def theme_of(name: str, ground: "Ground | None") -> str:
 
 Ground = Literal["dark", "light"]
 ASK_GROUND = "\x1b]11;?\x1b\\"
-"""Asks a terminal for the colour of its ground (OSC 11)."""
+"""Asks a terminal for its background colour (OSC 11)."""
 _LIGHT_COLOURS = ("7", "15")
 
 

@@ -188,7 +188,7 @@ class Workbench:
             self.conversations.choose()
 
     def _follow_status_command(self) -> None:
-        """Show what the person's own command says, where the settings name one."""
+        """Show the output of the person's status command, if the settings name one."""
         settings, screen = self._context.settings.settings, self._front.screen
         if words := settings.words("status.command"):
             line = StatusCommand(words, settings.number("status.seconds"), screen.status)

@@ -19,7 +19,7 @@ from functools import partial
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from sam_tui.loopback.access import Addresses, bears
+from sam_tui.loopback.access import Addresses, has_secret
 
 INVITATION = "/invitation"
 UNINVITED = "Open the newest address that sam-tui serve printed: each works once."
@@ -37,14 +37,14 @@ _POLICY = (
     " img-src data:; connect-src 'self' ws://{host} wss://{host}; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
-"""Nothing from elsewhere. The terminal of the page writes its colours into style elements of its own."""
+"""Allows no content of other origins. The page's terminal puts its colours into style elements."""
 MOST_LOGINS = 64
-"""At once; the oldest is forgotten for one more."""
+"""The most invitations, logins or tickets at the same time; the oldest is dropped for a new one."""
 TICKET_SECONDS = 30.0
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Bears = Callable[[str], bool]
-"""Whether a request carries a secret."""
+HasSecret = Callable[[str], bool]
+"""Whether a request contains a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ class PageLogins:
             self._invitations.popitem(last=False)
         return invitation
 
-    def login(self, bears: Bears) -> Login | None:
+    def login(self, has_secret: HasSecret) -> Login | None:
         """A new login for an invitation, which is used with that."""
-        invitation = next(filter(bears, self._invitations), None)
+        invitation = next(filter(has_secret, self._invitations), None)
         if invitation is None:
             return None
         del self._invitations[invitation]
@@ -84,10 +84,10 @@ class PageLogins:
             self._logins.popitem(last=False)
         return login
 
-    def ticket(self, cookie: str, bears: Bears) -> str | None:
+    def ticket(self, cookie: str, has_secret: HasSecret) -> str | None:
         """A ticket for the login of this cookie, where its key is there as well."""
         login = self._login_of(cookie)
-        if login is None or not bears(login.key):
+        if login is None or not has_secret(login.key):
             return None
         ticket = secrets.token_urlsafe(32)
         self._tickets[ticket] = login, self._clock() + TICKET_SECONDS
@@ -151,13 +151,13 @@ class PageAccess:
 
     async def invite(self, request: web.Request) -> web.Response:
         """The token for an address to open."""
-        if not bears(request.raw_headers, self._token):
+        if not has_secret(request.raw_headers, self._token):
             return refused(401, "Send the token of this server as Authorization: Bearer.")
         return web.json_response({"path": f"/#{self._logins.invitation()}"})
 
     async def login(self, request: web.Request) -> web.Response:
         """An invitation for a cookie and a key."""
-        login = self._logins.login(partial(bears, request.raw_headers))
+        login = self._logins.login(partial(has_secret, request.raw_headers))
         if login is None:
             return refused(401, UNINVITED)
         self.announce()
@@ -170,7 +170,9 @@ class PageAccess:
 
     def ticket(self, request: web.Request) -> str | None:
         """A ticket for a page with both secrets of a login."""
-        return self._logins.ticket(self._cookie_of(request), partial(bears, request.raw_headers))
+        return self._logins.ticket(
+            self._cookie_of(request), partial(has_secret, request.raw_headers)
+        )
 
     def admits(self, request: web.Request) -> bool:
         """Whether a request has a good ticket, which is used with that."""

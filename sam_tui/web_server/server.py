@@ -29,13 +29,13 @@ _FILES = {
     "/font.ttf": (_CLIENT, "static/fonts/RobotoMono-VariableFont_wght.ttf"),
     "/italic.ttf": (_CLIENT, "static/fonts/RobotoMono-Italic-VariableFont_wght.ttf"),
 }
-"""All that is served without a login: nothing of the person's."""
+"""The files that are served without a login; none contains data of the person."""
 _MOST_TYPED = 128 * 1024 * 1024
-"""Bytes of one message: the longest paste that a page sends (``MOST_PASTED`` of page.js) as JSON."""
+"""The most bytes of a message: the longest paste of a page (``MOST_PASTED`` of page.js) as JSON."""
 _HEARTBEAT = 20.0
-"""Seconds between two looks whether a page is still there."""
+"""Seconds between two checks whether a page is still connected."""
 _SILENCE = 10.0
-"""Seconds that a connection may be open before it sends something."""
+"""Seconds in which a new connection must send something."""
 
 
 @dataclass(frozen=True, slots=True)

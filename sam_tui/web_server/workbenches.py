@@ -17,17 +17,17 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 MOST_BYTES = 64 * 1024
-"""Read from a workbench at once."""
+"""The most bytes of one read from a workbench."""
 _MOST_TYPED = 4 * 1024 * 1024
-"""Bytes that may wait for a workbench which reads nothing."""
+"""The most bytes that may wait for a workbench to read them."""
 _STAGES = ((None, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
-"""What a workbench that was hung up is sent, and seconds until the next."""
+"""Signals to end a workbench whose terminal was closed, each with the seconds to wait afterwards."""
 _FOREIGN = (
     "TMUX", "TMUX_PANE", "STY", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "VTE_VERSION",
     "KITTY_WINDOW_ID", "KITTY_PID", "WEZTERM_PANE", "WT_SESSION", "KONSOLE_VERSION", "ITERM_SESSION_ID",
     "LC_TERMINAL", "LC_TERMINAL_VERSION", "COLORFGBG", "COLUMNS", "LINES", "LC_ALL", "LC_CTYPE",
 )  # fmt: skip
-"""Variables that tell of the terminal that the server was started at."""
+"""Variables that describe the terminal in which the server was started."""
 _COLUMNS, _ROWS = (20, 500), (5, 200)
 
 
@@ -40,7 +40,7 @@ class Size:
 
     @classmethod
     def of(cls, columns: object, rows: object) -> "Size":
-        """What a page says, or 80 by 24."""
+        """The size that a page reports, within bounds; 80 by 24 for invalid numbers."""
         return cls(_within(columns, 80, _COLUMNS), _within(rows, 24, _ROWS))
 
 
@@ -114,7 +114,7 @@ class PageWorkbench:
             self._loop.remove_writer(self._terminal)
 
     def resize(self, size: Size) -> None:
-        """Give its terminal another size."""
+        """Set the size of the terminal."""
         with suppress(OSError):
             _set_size(self._terminal, size)
 

@@ -262,13 +262,14 @@ MAKERS: Mapping[str, Make] = {
     "build_and_version_control": _build_and_version_control,
     "workflow": _workflow,
 }
-"""By name, the seed's in its order. What is not here depends on the configuration."""
+"""The functions that make the tools, by name and in the seed's order; tools that depend on the
+configuration are not among them."""
 PROFILES: Mapping[str, tuple[str, ...]] = {
     "iron-manus": (
         "JARVIS", "APISearch", "APIValidator", "MultiAPIFetch", "KnowledgeSynthesize",
         "APITaskAgent", "PythonComputationalTool", "IronManusStateGraph", "HealthCheck",
     ),
 }  # fmt: skip
-"""Tools that are there only where they are asked for: the model's own list does not grow."""
+"""Tools that are offered only with a profile, so that the model's usual list does not grow."""
 _SEEDS = len(MAKERS) - 1
-"""How many the seed has before ``image_generation``, which is its last."""
+"""How many of the tools the seed lists before ``image_generation``, its last one."""

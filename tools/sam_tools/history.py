@@ -25,12 +25,12 @@ from sam_tui.core.tooling.contract import (
 )
 
 LONGEST = 32_768
-"""Code points of one slice; a longer ``length`` is cut to it."""
+"""The most code points of a slice; a greater ``length`` is reduced to it."""
 _FRAME = 1024
-"""Room for the lines around a slice, so that a slice is never clipped and stored again."""
+"""Characters for the lines around a slice, so that a slice is never clipped and stored again."""
 _ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.:-]{0,127}")
-"""Letters, digits, ``_`` and ``-``, and ``.`` and ``:`` after the first, which some providers use.
-No separator and no leading dot, so an id can never be a path to somewhere else."""
+"""Letters, digits, ``_`` and ``-``, and after the first also ``.`` and ``:``, which some providers use.
+Without separators and a leading dot, an id cannot be a path to another folder."""
 _NEAR = 3
 
 

@@ -13,7 +13,7 @@ from sam_tui.core.tooling.arguments import Arguments, NoArguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 
 INLINE_LIMIT = 40_000
-"""Characters of a skill that are read at once: half of one would mislead."""
+"""The most characters of a skill that are read at once, because half a skill would mislead."""
 
 
 class SkillName(Arguments):

@@ -23,10 +23,10 @@ from sam_tui.core.tooling.registry import CLAUDE_TOOLS
 from sam_tui.core.verdict import denial
 
 SUMMARY_LIMIT = 2000
-"""Characters of a summary the parent gets; the whole is in the subagent's conversation."""
+"""The most characters of a summary for the parent; the subagent's conversation has the whole answer."""
 _HOST_LENGTH = 100
 _TOOL_NAME = re.compile(r"[^\s,\[\]\"']{2,}")
-"""In the list of an agent's file: words, or a list of YAML on one line or several."""
+"""A name in the list of tools of an agent's file: words, or a YAML list on one or several lines."""
 
 _ABOUT = (
     "Give a self-contained task to a subagent: it has its own history and budget, sees nothing of"

@@ -271,7 +271,7 @@ _WHY: Mapping[ClosedAs, str] = {
 
 
 _EXTENT = {(True, True): "partly", (True, False): "yes", (False, True): "no", (False, False): "no"}
-"""What the person said on the whole, by whether anything was granted and whether anything was denied."""
+"""The answer to the whole request, by whether anything was granted and whether anything was denied."""
 
 
 def _outcomes(granted: Sequence[Decision], denied: Sequence[Decision]) -> list[str]:
@@ -282,7 +282,7 @@ def _outcomes(granted: Sequence[Decision], denied: Sequence[Decision]) -> list[s
 
 
 def _decided(arguments: Collaboration, response: Response, data: dict[str, object]) -> ToolResult:
-    """What the person said to each question about what was refused."""
+    """The result for answers to questions about denied accesses."""
     granted = [decision for decision in response.decisions if decision.allowed]
     denied = [decision for decision in response.decisions if not decision.allowed]
     lines = _outcomes(granted, denied) + _not_asked(response.unasked)
@@ -315,7 +315,7 @@ def _not_asked(reasons: Sequence[str]) -> list[str]:
 
 
 def _about_approval(operation: str, unasked: Sequence[str]) -> list[str]:
-    """Says that an answer grants nothing; empty where the call named no operation."""
+    """A sentence that the answer grants nothing; empty if the call named no operation."""
     if not operation:
         return []
     return [

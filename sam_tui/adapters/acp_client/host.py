@@ -17,12 +17,12 @@ from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.verdict import denial
 
 START = "agent.start"
-"""The operation of starting its program: what rules for it name."""
-ASKED = "agent.own_call"
-"""A call that it makes by itself, and asks leave for."""
+"""The operation of starting the agent's program, as rules for it name it."""
+OWN_CALL = "agent.own_call"
+"""The operation of a call that the agent makes itself and requests permission for."""
 READ = "file_operations.read_file"
 _LARGEST = 16_000_000
-"""Bytes of a file that the agent may read at once."""
+"""The most bytes of a file that the agent may read in one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class AgentHost:
         """Whether the person allows one of the agent's own calls. Its words are only shown."""
         if self.guard.policy.mode == "bypass":
             return True
-        request = Request(conversation, call, ASKED, line, (), tuple, words=words)
+        request = Request(conversation, call, OWN_CALL, line, (), tuple, words=words)
         why = "it runs in the agent's own program, inside the sandbox"
         decision = await self.guard.confirm(request, why, "agent-asks")
         self.executor.record(conversation, call, decision)

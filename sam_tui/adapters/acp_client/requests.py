@@ -164,7 +164,7 @@ class _AgentTerminal:
     session: str
     task: "asyncio.Task[Executed]"
     most: int | None
-    """Bytes of output that the agent wants at most."""
+    """The most bytes of output, counted from its end, that the agent wants; None: all of it."""
 
     @property
     def output(self) -> schema.TerminalOutputResponse:

@@ -11,7 +11,7 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import UnusableFile, open_regular
 
 MOST_FILES, MOST_BYTES, LARGEST = 2_000, 32_000_000, 8_000_000
-"""Files of a bundle, bytes of all, bytes of one."""
+"""Limits of a bundle: its number of files, the bytes of all files, and the bytes of one file."""
 LONGEST_NAME = 240
 
 

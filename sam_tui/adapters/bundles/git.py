@@ -13,17 +13,17 @@ from sam_tui.core.errors import ConfigurationError, UsageError
 _URL = re.compile(r"(https|ssh|file)://(?:[\w.~+-]+@)?(?!-)[^@]*")
 _SCP = re.compile(r"[\w][\w.-]*@[\w][\w.-]*:(?!-|:)\S+")
 _REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9][\w./+-]*")
-_PERSONS = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL")
-"""Variables of git that say how a person reaches servers."""
+_CONNECTION_VARIABLES = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL")
+"""Variables that say how the person's git connects to servers; git gets no other ``GIT_`` variable."""
 _SECONDS = 300.0
 _MOST_FETCHED, _MOST_NAMES = 200_000_000, 2_000_000
-"""Bytes of one file that git may write while it fetches, and of its list of names."""
+"""The most bytes of each file that git may write: during a fetch, and for every other command."""
 _OPTIONS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "fetch.recurseSubmodules=false",
     "core.bigFileThreshold=16m", "gc.auto=0", "maintenance.auto=false", "protocol.ext.allow=never",
 )  # fmt: skip
 _LIMITED = 'ulimit -f "$0"; exec "$@"'
-"""A shell's words: no file of what it starts grows beyond so many blocks of 512 bytes."""
+"""A shell script that runs its arguments and limits each file they write to ``$0`` blocks of 512 bytes."""
 
 
 def is_address(source: str) -> bool:
@@ -65,7 +65,11 @@ class _Reader:
     def __init__(self, program: str, repository: str, environ: Mapping[str, str]) -> None:
         self._program = program
         self._repository = repository
-        mine = {k: v for k, v in environ.items() if not k.startswith("GIT_") or k in _PERSONS}
+        mine = {
+            k: v
+            for k, v in environ.items()
+            if not k.startswith("GIT_") or k in _CONNECTION_VARIABLES
+        }
         self._environ = mine | {
             "GIT_ALLOW_PROTOCOL": "https:ssh:file",
             "GIT_TERMINAL_PROMPT": "0",
@@ -138,7 +142,7 @@ class _Reader:
 
 
 def _why(errors: bytes) -> str:
-    """What git says went wrong."""
+    """Git's first error line, else its last line."""
     lines = errors.decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
     return next(iter((*fatal, *reversed(lines))), "it failed")

@@ -17,12 +17,13 @@ _PLACES = {
     "mcpServers": ".mcp.json",
     "skills": "skills",
 }
-"""What a manifest may name, and where alone it is read; servers may stand in the manifest as well."""
+"""Keys that a manifest may have, with the only path that is read for each; ``mcpServers`` may be a
+table."""
 _ABOUT = frozenset({
     "$schema", "author", "category", "description", "displayName", "homepage", "keywords", "license",
     "name", "repository", "strict", "tags", "version",
 })  # fmt: skip
-"""What of a manifest is about the bundle, and does nothing."""
+"""Keys that describe the bundle and have no effect."""
 
 
 def manifest_of(content: BundleContent) -> Mapping[str, str]:

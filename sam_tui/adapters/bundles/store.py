@@ -24,7 +24,7 @@ from sam_tui.core.text.json_files import json_of_file
 from sam_tui.folders import BUNDLES, PROJECT_BUNDLES
 
 COPIES = "bundles"
-"""Below the settings folder."""
+"""The folder of installed bundles, below the settings folder."""
 MOST_BYTES = 32_000_000
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 LONGEST_NAME = 24
@@ -228,7 +228,7 @@ def project_bundles(trust: FolderTrust) -> tuple[Bundle, ...]:
 
 
 def _pinned(root: str, name: str, entry: dict[str, str]) -> Bundle:
-    """What a project says of a bundle: an address of git, or a folder of its own, and a digest."""
+    """A project's entry about a bundle: a git address or a folder of the project, and a digest."""
     if unknown := entry.keys() - {"address", "digest", "ref", "folder", "commit"}:
         raise ValueError(f"unknown: {unknown}")
     bundle = replace(Bundle(require_name(name), **entry), everywhere=False)  # pyright: ignore[reportArgumentType]

@@ -23,7 +23,7 @@ from sam_tui.core.ports.files import FileMatches, Files, Search
 from sam_tui.core.ports.model import Embedder
 
 _DAMPING = 60
-"""How little the very first ranks count more than the next (reciprocal rank fusion)."""
+"""The constant of reciprocal rank fusion: the larger it is, the less the first ranks stand out."""
 
 
 def likeness(left: Sequence[float], other: Sequence[float]) -> float:
@@ -61,14 +61,14 @@ _POOL = 200
 _EMBEDDED_CHARACTERS = 4000
 _EMBEDDED_AT_ONCE = 64
 _TICK = 100_000_000
-"""Nanoseconds within which a file system may give two writes the same time."""
+"""Nanoseconds within which a file system may give two writes the same modification time."""
 
 _DERIVED = (".lock", ".min.js", ".min.css", ".map", ".svg", "package-lock.json", "pnpm-lock.yaml")
 _NAME_BOOST = 1.5
 _MOST_OPEN = 4
 
 _Stale = tuple[int, str, FileState]
-"""A file to read: its id, its path, and what the scan found."""
+"""A file that has to be read again: its id, its path, and its state in the last scan."""
 
 
 class SqliteCodeIndex:

@@ -17,7 +17,7 @@ from sam_tui.core.ports.code import Drop, EditableFiles, EditStep, JournalEntry,
 
 FILE_NAME = "edits.db"
 MOST_BYTES = 50_000_000
-"""Bytes of replaced content that are kept, compressed, over all conversations."""
+"""Bytes of replaced content, compressed, that the journal stores for all conversations together."""
 
 _MOST_READ = 100_000_000
 _SCHEMA = """

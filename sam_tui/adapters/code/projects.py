@@ -13,7 +13,7 @@ from sam_tui.adapters.code import reports
 _MOST_FOLDERS = 200
 _MOST_PROJECTS = 8
 _MOST_NAMES = 1000
-"""Names of a folder that a pattern is looked for among."""
+"""The most names of a folder that are compared with a pattern."""
 _LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
 _PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
@@ -33,9 +33,9 @@ class Kind:
     report: reports.Report
     program: str = ""
     instead_of: str = ""
-    """The checker that replaces this one if its program is installed."""
+    """The checker that takes the place of this one in folders where it is installed; empty for none."""
     bare: bool = False
-    """Whether it is of use for single files without any project."""
+    """Whether it also checks single files that belong to no project."""
 
     def takes(self, path: str) -> bool:
         """Whether the checker reads a file of this name, or a folder, which may hold such files."""

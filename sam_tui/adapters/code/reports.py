@@ -10,7 +10,7 @@ from sam_tui.core.ports.code import Check, Diagnostic
 
 Severity = Literal["error", "warning", "information"]
 Report = Callable[[Check, str], Sequence[Diagnostic]]
-"""Reads the output of one checker; raises ``ValueError`` when it is no report."""
+"""Turns the output of one checker into diagnostics. Raises ``ValueError`` if the output is no report."""
 
 _SEVERITIES: dict[str, Severity] = {
     "error": "error", "fatal": "error", "blocker": "error", "critical": "error", "major": "error",
@@ -134,7 +134,7 @@ def tsc(check: Check, output: str) -> list[Diagnostic]:
 
 
 def go(check: Check, output: str) -> list[Diagnostic]:
-    """``go vet``; it gives no severities: what does not compile and what is suspicious look alike."""
+    """``go vet``, whose output does not distinguish errors from suspicious code."""
     return list(_lines(check, output, _GO, "go"))
 
 

@@ -15,7 +15,7 @@ MOST_CHARACTERS = 2_000_000
 MOST_PAGES = 2_000
 MOST_CELLS = 500_000
 SECONDS = 45.0
-"""After which reading stops with what it has, at the next page, sheet or chapter."""
+"""Seconds after which reading stops at the next page, sheet or chapter and returns what it has."""
 
 _FAULTS = (
     ArithmeticError,
@@ -34,7 +34,7 @@ _FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What parsers raise on a broken file, by accident or on purpose."""
+"""The errors that parsers raise on a broken file, be it on purpose or through a bug."""
 
 
 def understood(what: str, *further: type[Exception]) -> AbstractContextManager[None]:

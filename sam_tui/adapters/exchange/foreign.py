@@ -23,9 +23,9 @@ _HOST_TEXTS = (
     "# AGENTS.md instructions",
     "<permissions",
 )
-"""How messages begin that Codex itself puts there as the person's."""
+"""How those user messages begin that Codex adds itself."""
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
-"""Codex's kinds of calls, and where each has its arguments."""
+"""The kinds of items that are calls in Codex's files, with the field of each that has the arguments."""
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
@@ -165,7 +165,7 @@ def _codex(lines: Sequence[Line]) -> list[DatedMessage]:
 
 
 def _codex_message(item: Line, thought: str) -> UserMessage | AssistantMessage | None:
-    """What an item says: of the person, of the model, or None for what is neither."""
+    """The message of an item: of the person or of the model; None for other items."""
     kind = _text(item.get("type"))
     if kind in _CALLS:
         arguments = item.get(_CALLS[kind])

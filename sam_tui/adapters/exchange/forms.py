@@ -63,7 +63,7 @@ def write_markdown(document: ConversationDocument) -> str:
 
 
 def _in_order(document: ConversationDocument) -> Iterator[DatedMessage | StoredNotice]:
-    """The messages, and behind them what the program said."""
+    """The messages, and the notices of the program at their positions among them."""
     waiting = deque(document.notices)
     for number, entry in enumerate(document.entries):
         while waiting and waiting[0].above <= number:
@@ -284,9 +284,9 @@ def _whole_parts(text: str) -> tuple[ConversationFile, int]:
 def _items(
     text: str, start: int, name: str, kind: TypeAdapter[_Item]
 ) -> tuple[list[_Item], int, int]:
-    """The undamaged items of a list behind ``start``, the number of others, and where it ended.
+    """The valid items of a list from ``start`` on, the number of others, and where the list ended.
 
-    The list ends where the text is no JSON any more, and after ``_MOST_ITEMS``; the rest is one part.
+    The list ends where the text is no longer JSON, and after ``_MOST_ITEMS``; the rest is one part.
     """
     begin = re.compile(rf'[{{,]\s*"{name}"\s*:\s*\[').search(text, start)
     items: list[_Item] = []

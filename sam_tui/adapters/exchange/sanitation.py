@@ -18,7 +18,7 @@ from sam_tui.core.ports.storage import CallDisplay, ConversationDocument, DatedM
 from sam_tui.core.tooling.neutralization import neutralise
 
 LONGEST_TEXT = 200_000
-"""Characters of one text of an imported file; the rest is left out, and that is said."""
+"""The most characters of one text of an imported file; a mark replaces the rest."""
 MOST_MESSAGES = 100_000
 _LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _CUT = "\n[The rest of this text was left out at import.]"

@@ -152,7 +152,7 @@ class Batch:
         self._aside.remove(aside)
 
     def _take_back(self) -> list[str]:
-        """Undo what was done, last first; what could not be undone, in words."""
+        """Undo all steps, the last one first; returns in words what could not be undone."""
         stuck: list[str] = []
         for back in reversed(self._back):
             try:

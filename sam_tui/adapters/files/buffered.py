@@ -23,7 +23,7 @@ from sam_tui.core.ports.files import EditorBuffers
 from sam_tui.core.text.plain import printable
 
 _LARGEST = 10_000_000
-"""Bytes of a file whose buffer is asked for."""
+"""The largest file, in bytes, that the editor is asked for."""
 
 
 class BufferedFiles(LocalFiles):

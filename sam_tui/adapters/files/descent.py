@@ -20,7 +20,7 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 
 _OPENAT2 = 437
-"""The same number on every Linux architecture."""
+"""The number of openat2, which is the same on every Linux architecture."""
 _WORKING_FOLDER = -100
 _NO_MAGIC_LINKS, _NO_LINKS, _BENEATH = 0x02, 0x04, 0x08
 

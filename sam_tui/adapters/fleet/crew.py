@@ -42,7 +42,7 @@ class WorkerCrew:
             self._start()
 
     def dead(self) -> Sequence[str]:
-        """Names of those that ended since the last look; others take their place."""
+        """Names of workers that ended since the last call; new ones replace them."""
         names = [name for name, process in self._running.items() if process.poll() is not None]
         for name in names:
             del self._running[name]

@@ -28,9 +28,9 @@ APPLICATION = "sam-tui"
 URL_VARIABLE = "SAM_TUI_DATABASE_URL"
 _PRAGMAS = "PRAGMA busy_timeout=30000; PRAGMA journal_mode=WAL; PRAGMA synchronous=1; PRAGMA foreign_keys=1"
 _BUNDLES = "bundles"
-"""A queue that nobody takes from: its one entry a fleet carries the workspace."""
+"""The queue of the workspaces, one entry for each fleet. No worker takes entries from it."""
 MOST_BUNDLE = 96_000_000
-"""Characters of a bundle in base64."""
+"""The most characters of a workspace in base64."""
 
 
 class QueueUnavailable(SamError):

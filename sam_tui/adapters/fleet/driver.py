@@ -26,11 +26,11 @@ from sam_tui.core.text.field_faults import faults_of
 
 TICK_SECONDS = 0.05
 _LOOK_SECONDS = 0.5
-"""Between two looks at beats, questions and what other processes said."""
+"""Seconds between two checks of heartbeats, questions and requests of other processes."""
 
 Result = TypeVar("Result")
 Apply = Callable[[str], Awaitable[str]]
-"""Applies a patch through the guard; why it did not fit or was refused, or an empty text."""
+"""Applies a patch through the guard. Returns why it was not applied; empty if it was."""
 
 
 class Crew(Protocol):

@@ -39,7 +39,7 @@ BEAT_SECONDS = 1.0
 GRACE_SECONDS = 5.0
 _MOST_LINE = 1_000_000
 _SECRETS = ("SAM_TUI_DATABASE_URL", "SAM_TUI_FLEET_KEY")
-"""Not for tasks: with these they could enqueue."""
+"""Variables that tasks do not get, because with them a task could add work to the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class WorkerAllowance:
 
     name: str
     options: tuple[str, ...] = ()
-    """For ``sam-tui run``: the model and its address, and what else the worker was started with."""
+    """Options for ``sam-tui run``: the model, its address and others that the worker was started with."""
     mode: Mode = "ask"
     models: tuple[str, ...] = ()
-    """Models that a task may choose; with none, the worker's own alone."""
+    """Models that a task may choose; if empty, every task uses the worker's own model."""
     clone_from: tuple[str, ...] = ()
 
 
@@ -170,7 +170,7 @@ class _Child:
     hold: WorkHold
     folder: Path
     why: str = ""
-    """Why it was ended, in words; empty where it ended by itself."""
+    """Why the process was ended, in words; empty if it ended by itself."""
     _asks: dict[str, tuple[Ask, float]] = field(default_factory=dict[str, tuple[Ask, float]])
     _heard: bytes = b""
     _process: "subprocess.Popen[bytes] | None" = None

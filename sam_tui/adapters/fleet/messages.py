@@ -11,7 +11,7 @@ from sam_tui.core.errors import SamError
 from sam_tui.core.text.field_faults import faults_of
 
 FLEET_ROLE = "FleetAgent"
-"""Who runs a whole headless task. The other roles are those of plans."""
+"""The role of workers that run whole headless tasks. The other roles do steps of plans."""
 HEADLESS_TOOL = "HeadlessRun"
 MOST_PROMPT = 200_000
 MOST_PATCH = 5_000_000
@@ -19,14 +19,14 @@ MOST_LOG = 64_000
 MOST_ANSWER = 1_000_000
 MOST_ASKS = 20
 _MOST_USED = 10**12
-"""Of what one task can have used of anything."""
+"""The most dollars, tokens or turns that a result may report."""
 MOST_MESSAGE = 12_000_000
-"""Characters of a sealed message."""
+"""The most characters of a sealed message."""
 NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
 Name = Annotated[str, Field(pattern=f"^{NAME}$")]
 Mode = Literal["plan", "ask-all", "ask", "accept-edits", "auto", "bypass"]
 MODES: tuple[Mode, ...] = ("plan", "ask-all", "ask", "accept-edits", "auto", "bypass")
-"""From the strictest; each mode also allows what the modes before it allow."""
+"""The modes from the strictest on; each also allows what the modes before it allow."""
 
 
 class UntrustedMessage(SamError):

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from dbos import DBOS
 
 POLLING_SECONDS = 0.05
-"""Between two looks of a worker at its queue; docs/scale.md has what it costs and gains."""
+"""Seconds between two reads of its queue by a worker; docs/scale.md has the cost of shorter times."""
 LEASE_SECONDS = 15.0
-"""How long a beat may stand still, by the clock of who handed the work out, before another gets it."""
+"""Seconds without a heartbeat, by the driver's clock, after which another worker gets the sub-task."""
 MOST_RETURNS = 3
-"""After so many workers lost over one sub-task, the sub-task itself is at fault."""
+"""How many workers may be lost over one sub-task; when one more is lost, the sub-task fails."""
 _VERSION, _WORKFLOW = "sam-tui-1", "sub_task"
 State = Literal["waiting", "running", "done", "failed", "cancelled", "unknown"]
 _STATES: Mapping[str, State] = {
@@ -38,7 +38,7 @@ class Work:
     state: State
     worker: str
     beat: int
-    """Counts on while its worker lives; 0 before the first."""
+    """The worker's heartbeat, a number that it increases while it lives; 0 before the first heartbeat."""
     asks: tuple[messages.Ask, ...]
 
 

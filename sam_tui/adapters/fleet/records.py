@@ -44,7 +44,7 @@ class TaskRecord(BaseModel):
     state: State = "waiting"
     attempt: int = 0
     returns: int = 0
-    """How often a worker was lost over this attempt."""
+    """How many workers were lost over the present attempt."""
     failures: int = 0
     answer: str = ""
     error: str = ""
@@ -63,7 +63,7 @@ class FleetSettings(BaseModel):
     commit: str = ""
     limits: FleetLimits
     options: tuple[str, ...] = ()
-    """For the workers that the driver starts."""
+    """Options for the workers that the driver starts."""
     workers: int = 0
 
 

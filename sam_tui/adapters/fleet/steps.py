@@ -42,11 +42,11 @@ from sam_tui.core.workflow.views import Ticket
 BEAT_SECONDS = 1.0
 TICK_SECONDS = 0.05
 _LOOKS = 10
-"""Ticks between two looks at the worker's beat."""
+"""Ticks between two checks of the worker's heartbeat."""
 
 
 class StepData(BaseModel):
-    """The ``result_data`` of a step: what its tool said, and its data for references."""
+    """The ``result_data`` of a step: the text of its tool, and the data for references."""
 
     text: Annotated[str, Field(max_length=MOST_ANSWER)]
     data: dict[str, Any] = {}
@@ -59,9 +59,9 @@ class StepQueues:
     database: QueueDatabase
     roles: Collection[str]
     origin: str
-    """What tells this data folder from others that use the same database."""
+    """Identifies this data folder among those that use the same database."""
     inquiries: Inquiries
-    """Where questions of workers are asked."""
+    """Asks the person the questions of workers."""
     leases: queues.Leases = field(default_factory=queues.Leases)
 
     def carrier(self, ticket: Ticket) -> Carrier | None:
@@ -225,7 +225,7 @@ class StepCalls(Protocol):
         ...
 
     def asks(self, conversation: ConversationId) -> Sequence[Ask]:
-        """What waits for a person."""
+        """The open questions of a step."""
         ...
 
     def answer(self, ask: str, reply: str) -> None:
@@ -238,7 +238,7 @@ class StepRuns:
     """Performs sub-tasks of plan roles: one call of a tool each, through the guard of its program."""
 
     tools: Mapping[str, Collection[str]]
-    """The tools of each role on this worker."""
+    """The tools that each role may use on this worker, by role."""
     calls: StepCalls
     _holds: dict[queues.WorkHold, str] = field(default_factory=dict[queues.WorkHold, str])
 

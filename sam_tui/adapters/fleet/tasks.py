@@ -18,9 +18,9 @@ MOST_BYTES = 200_000_000
 MOST_TASKS = 100_000
 _SHOWN_FAULTS = 20
 _MOST_FAULTS = 1000
-"""Behind them nothing more is read."""
+"""With more faults than this, reading of the file stops."""
 _LONGEST_LINE = 8 * MOST_PROMPT
-"""Bytes: a prompt may be written in escapes."""
+"""The most bytes of a line: in JSON, escapes can make a prompt several times as long."""
 _LONGEST_NAME = 60
 
 

@@ -37,7 +37,8 @@ class TaskFolder:
 
     path: Path
     repository: Path
-    """Ours, beside it: what the task starts from."""
+    """The git repository beside the task's folder, with what the task starts from. No task can write to
+    it."""
     commit: str
 
     def patch(self) -> str:

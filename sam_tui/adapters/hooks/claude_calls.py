@@ -71,7 +71,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
     "web_operations.scrape": Counterpart("WebFetch", {"url": "url"}),
     "web_operations.web_search": Counterpart("WebSearch", {"query": "query"}),
 }
-"""By operation. What is not here is told by its own name."""
+"""Claude Code's tools by our operations. Hooks get the other operations under our own names."""
 _MODES = {
     "ask": "default",
     "ask-all": "default",
@@ -164,7 +164,7 @@ def _input(occasion: Occasion) -> dict[str, object]:
 
 
 def _paths(occasion: Occasion) -> list[str]:
-    """Real paths that a call writes; those it reads where it writes none."""
+    """Real paths that a call writes; if it writes none, those that it reads."""
     located = [(a.access, a.location.real) for a in occasion.accesses if a.location is not None]
     written = [real for access, real in located if isinstance(access, Write)]
     read = [real for access, real in located if isinstance(access, Read)]

@@ -27,10 +27,10 @@ from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.folders import HOOKS, PROJECT_HOOKS
 
-OBJECTS = 2
-"""The exit code of an objection."""
+DENIAL = 2
+"""The exit code with which a hook denies."""
 _CONTEXT: tuple[str, ...] = ("SessionStart", "UserPromptSubmit")
-"""Events whose plain output is for the model."""
+"""Events for which output that is no JSON is given to the model."""
 _DECISIONS: dict[Any, HookWord] = {
     "approve": "allow",
     "allow": "allow",
@@ -46,7 +46,7 @@ def read_answer(hook: Hook, result: CommandResult) -> HookAnswer:
     answer = HookAnswer(hook, seconds=result.seconds)
     if result.timed_out:
         return _with(answer, warning=f"took longer than {hook.timeout:g} seconds and was ended")
-    if result.exit_code == OBJECTS:
+    if result.exit_code == DENIAL:
         return _with(answer, word="deny", reason=result.errors.strip() or _SILENT)
     if result.exit_code != 0:
         return _with(answer, warning=_failure_words(result))
@@ -134,9 +134,9 @@ def _with(answer: HookAnswer, **texts: object) -> HookAnswer:
 
 
 BUNDLE_FILE = "hooks/hooks.json"
-"""Below a bundle."""
+"""The path of the hooks file in a bundle."""
 LARGEST = 262_144
-"""Bytes of a hooks file."""
+"""The most bytes of a hooks file."""
 UNTRUSTED = "the folder is not trusted as it is now: see sam-tui trust --show"
 _CHANGED = "changed since it was trusted, so its hooks do not run: remove it, or add it again"
 
@@ -150,13 +150,13 @@ class _File:
     root: str | None
     """The folder below which no link is followed; None for the person's own file."""
     trusts: Callable[[], bool] = lambda: True
-    """Whether the hooks of the file may run now."""
+    """Whether the hooks of the file are trusted now, and therefore may run."""
     vouches: Callable[[str, bytes], bool] = lambda _, __: True
     bundle: BundleFolder | None = None
     signature: Signature | None = None
     hooks: tuple[Hook, ...] = ()
     left_out: tuple[str, ...] = ()
-    """What of a bundle's file means nothing here."""
+    """The faults of a bundle's file that leave out single hooks, in words."""
 
     def forget(self) -> None:
         """Drop the hooks until the file is read again."""

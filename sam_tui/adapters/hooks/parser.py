@@ -11,14 +11,14 @@ from sam_tui.core.text.json_files import json_of_file
 
 DEFAULT_TIMEOUT = 60.0
 LONGEST_TIMEOUT = 600.0
-"""Seconds that a hook may take."""
+"""The longest time limit of a hook, in seconds."""
 MOST_HOOKS = 100
 LONGEST_MATCHER = 500
 
 MATCHED: tuple[HookEvent, ...] = (
     "PreToolUse", "PostToolUse", "SessionStart", "Notification", "PreCompact",
 )  # fmt: skip
-"""Events that have something to match."""
+"""Events whose hooks may have a matcher."""
 
 
 def parse_hooks(
@@ -79,7 +79,7 @@ class _Reader:
                 self._leave(fault)
 
     def _leave(self, fault: ConfigurationError) -> None:
-        """Leave out an error of a file that was written for other programs. Raises for other files."""
+        """Note a fault in a file that was written for another program; raise it for any other file."""
         if not self._lenient:
             raise fault
         self._left_out.append(str(fault))

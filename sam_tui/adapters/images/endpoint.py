@@ -20,7 +20,7 @@ _FIXED: Mapping[str, tuple[Size, ...]] = {
     "dall-e-3": ((1024, 1024), (1792, 1024), (1024, 1792)),
     "dall-e-2": ((256, 256), (512, 512), (1024, 1024)),
 }
-"""By the start of the model's name."""
+"""The sizes that models offer, by the beginning of the model's name."""
 _FREE: Mapping[AspectRatio, Size] = {
     "1:1": (1024, 1024),
     "3:2": (1216, 832),
@@ -30,7 +30,7 @@ _FREE: Mapping[AspectRatio, Size] = {
     "16:9": (1344, 768),
     "9:16": (768, 1344),
 }
-"""About a megapixel each, in steps of 64."""
+"""The size for each ratio where a model offers any size: about a megapixel, in steps of 64 pixels."""
 _MOST = 4096
 
 
@@ -70,7 +70,7 @@ def _exact(order: ImageOrder, model: str, fixed: tuple[Size, ...] | None) -> Siz
 _SECONDS = 300.0
 _MOST_BYTES = 100_000_000
 _SINGLE = ("dall-e-3",)
-"""Models that make one image a request."""
+"""Beginnings of names of models that make one image per request."""
 _MAGIC = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), ".png"),
     (re.compile(rb"\xff\xd8\xff"), ".jpg"),

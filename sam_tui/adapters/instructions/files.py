@@ -15,12 +15,12 @@ from sam_tui.core.ports.prompts import DefinitionListing, Instruction
 from sam_tui.folders import FURTHER_INSTRUCTIONS, INSTRUCTION_FILES
 
 LARGEST = 1_000_000
-"""Bytes of a file."""
+"""The most bytes of an instruction file; a larger one is not read."""
 TOO_LARGE = f"[left out: this file has more than {LARGEST:,} bytes; tell the person so]"
 LONGEST = 32_000
-"""Characters of a file that the model reads."""
+"""The most characters of a file that the model gets."""
 MOST_NESTED = 20
-"""Folders below whose instructions are read."""
+"""The most folders below the workspace whose instructions are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Sources:
     nested: Callable[[], Sequence[str]]
     clean: Callable[[str], str]
     rules: Callable[[], DefinitionListing] = DefinitionListing
-    """Files of ``rules`` folders: those with ``paths`` at their top are about these alone."""
+    """Files of the ``rules`` folders. A file with ``paths`` in its front matter applies to these paths
+    alone."""
 
 
 def add_note(config_dir: str, text: str) -> str:
@@ -167,7 +168,7 @@ class FileInstructions:
         except SamError:
             return None
         if len(data) > LARGEST:
-            # Said in its place: who wrote it relies on it.
+            # Named in its place: its author relies on it.
             return Instruction(name or path, TOO_LARGE, personal=not name)
         if name and not self._sources.vouches(name, data):
             return None

@@ -25,7 +25,7 @@ from sam_tui.core.usage import Price
 Route = Literal["auto", "direct", "litellm", "scripted"]
 OWN_KEY = "SAM_TUI_API_KEY"
 _NO_KEY = "none"
-"""Sent to local servers by what cannot send none."""
+"""The key for a local server that needs none: without a key, litellm would send the provider's."""
 _SUFFIX = "/chat/completions"
 
 
@@ -65,7 +65,7 @@ def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
 
 
 def destination(wish: Wish, environment: Mapping[str, str]) -> str:
-    """Where requests for a wish would go, as ``Model.host`` says it. Raises ``UsageError``."""
+    """The host of requests for a wish, in the form of ``Model.host``. Raises ``UsageError``."""
     wish = _tidied(wish)
     if _is_scripted(wish):
         return ""

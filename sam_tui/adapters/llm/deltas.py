@@ -231,7 +231,7 @@ def read_finish(reason: str, where: str, *, started: bool) -> list[Delta]:
 
 
 _MOST_TOKENS, _MOST_DOLLARS = 10**12, 10**6
-"""More than any answer has: a provider that says so does not count."""
+"""More tokens and dollars than one answer can use; larger values of a provider are ignored."""
 
 
 def plausible(usage: Usage) -> Usage:

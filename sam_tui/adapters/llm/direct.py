@@ -52,7 +52,7 @@ class DirectModel:
 
     @property
     def name(self) -> str:
-        """What the status bar shows."""
+        """The name in the status bar."""
         return self.endpoint.name
 
     @property

@@ -11,7 +11,7 @@ from sam_tui.adapters.llm.failures import FailureSource, ProviderRefusal, failur
 from sam_tui.core.errors import ModelError, ModelRejected
 
 MODEL, BASE, KEY = (f"SAM_TUI_EMBEDDING_{name}" for name in ("MODEL", "API_BASE", "API_KEY"))
-"""The environment variables: a litellm model string, and where and with which key it is had."""
+"""The environment variables: a litellm model string, the address of its server, and the key."""
 _SECONDS = 30.0
 
 
@@ -23,7 +23,7 @@ class LiteLLMEmbedder:
     api_base: str = ""
     api_key: str = field(default="", repr=False)
     clean: Callable[[str], str] = field(default=str, repr=False)
-    """Takes secrets out of what is sent."""
+    """Redacts secrets in the texts that are sent."""
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """One vector for each text. Raises ``ModelError``."""

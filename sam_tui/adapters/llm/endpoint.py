@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import httpx
 
 _KEPT_ALIVE = 55.0
-"""Seconds an idle connection is kept: longer than most tool calls, shorter than most servers wait."""
+"""Seconds for which an idle connection stays open: longer than most calls, shorter than servers wait."""
 _LONGEST_LIST = 1024 * 1024
 
 

@@ -16,11 +16,12 @@ from sam_tui.core.text.nesting import mapping_of
 
 _LONGEST = 600
 _LONGEST_READ = 16 * 1024
-"""Characters of a refusal that are looked at: a page of a proxy is longer, its beginning says it."""
+"""The most characters of a refusal that are read. A proxy's page may be longer, but begins with the
+reason."""
 _SHORTEST_KEY = 4
-"""Shorter ones are no secrets but fillers such as ``x``, and would garble the text."""
+"""Shorter keys are not masked: they are fillers such as ``x``, and masking them would garble the text."""
 _PIECE = 8
-"""Characters of a key in a row that are masked where a provider shows a part of it."""
+"""The least number of consecutive characters of a key that are masked, as providers quote parts of it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CONTEXT_SIZE = re.compile(
     r"(?:(?:context (?:length|size|window)|n_ctx|model length|maximum)(?:(?!\bby\b)\D){0,40}?"
@@ -28,7 +29,7 @@ _CONTEXT_SIZE = re.compile(
     r"|(\d[\d,]{3,}) maximum",
     re.IGNORECASE,
 )
-"""Where providers tell how long a context is: "maximum context length is 8192 tokens", "n_ctx: 4096"."""
+"""The context size in a refusal, as in "maximum context length is 8192 tokens" or "n_ctx: 4096"."""
 _CONTEXT = re.compile(
     r"context[ _-]?length|context[ _-]?window|maximum context|context size|prompt is too long"
     r"|prompt too long|maximum (?:prompt|model) length|input is too long|exceeds max length"
@@ -196,7 +197,7 @@ def unreachable(error: BaseException, source: FailureSource) -> errors.ModelErro
 
 
 def causes_of(error: BaseException) -> list[BaseException]:
-    """An error and all errors behind it, those in groups included."""
+    """An error and all its causes, including those of exception groups."""
     causes: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -279,7 +280,7 @@ _WORDS: Mapping[type[errors.ModelError], tuple[str, str]] = {
         "Try again later, or choose another model.",
     ),
 }
-"""How the message begins, and the hint."""
+"""The beginning of the message and the hint, by kind of error."""
 
 
 def _words(

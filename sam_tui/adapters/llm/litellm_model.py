@@ -173,7 +173,7 @@ class LiteLLMModel:
 
     @property
     def name(self) -> str:
-        """What the status bar shows."""
+        """The name in the status bar."""
         return self._model
 
     @property

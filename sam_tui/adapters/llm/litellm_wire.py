@@ -119,7 +119,7 @@ _DONE = b"data: [DONE]"
 _TEXT = ("text/", "application/json", "application/x-ndjson")
 _LONGEST_REFUSAL = 64 * 1024
 _AT_ONCE = 8 * 1024
-"""Bytes of whole lines that litellm gets before the event loop has its turn: it is slow with events."""
+"""The most bytes of whole lines that litellm gets before other tasks may run, because it parses slowly."""
 
 
 class LiteLLMWire:

@@ -103,7 +103,7 @@ DIRECT = (
     Provider("llamafile", "llamafile", "http://127.0.0.1:8080/v1", (), "LLAMAFILE_API_BASE"),
     Provider("hosted_vllm", "vLLM", "http://127.0.0.1:8000/v1", (), "HOSTED_VLLM_API_BASE"),
 )
-"""Spoken to directly. The order is the order of offers."""
+"""Providers that ``direct`` speaks to, in the order in which they are offered."""
 
 THROUGH_LITELLM = (
     Provider(
@@ -119,14 +119,14 @@ THROUGH_LITELLM = (
         offer="gemini/gemini-3.8-flash",
     ),
 )
-"""Providers with a wire of their own whose key is known by one variable."""
+"""Providers with a protocol of their own, reached through litellm, whose key is in one variable."""
 
 OWN_WIRE = frozenset({
     *("anthropic", "azure", "azure_ai", "bedrock", "cohere", "cohere_chat", "databricks"),
     *("gemini", "huggingface", "replicate", "sagemaker", "sagemaker_chat", "snowflake"),
     *("triton", "vertex_ai", "vertex_ai_beta", "watsonx"),
 })
-"""Prefixes that mean litellm even when an address is given: what is there is not OpenAI's wire."""
+"""Prefixes that need litellm even if an address is given: these servers do not speak OpenAI's protocol."""
 
 _BY_PREFIX = {p.prefix: p for p in (*DIRECT, *THROUGH_LITELLM)}
 _BARE = (

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import httpx
 
 INTERVAL = 1 / 16
-"""Seconds from one read to the next, at the least."""
+"""The least seconds from one read to the next."""
 AT_ONCE = 16
-"""Reads of one response that wait for nothing: short answers, and the beginning of all others."""
+"""How many reads of a response are made without a pause: all of a short answer, the start of a long one."""
 LITTLE = 16 * 1024
-"""Bytes of a read after which the next one may wait; where more comes, it is read as it comes."""
+"""If a read returns fewer bytes, the next read may be delayed."""
 
 
 class ReadPace:
@@ -150,11 +150,11 @@ def _is_field(line: bytes) -> bool:
 
 
 BEGINNING = 300
-"""Bytes of a response that are kept to say how one began that is no answer."""
+"""The first bytes of a response that are stored, so that an error can quote one that is no answer."""
 WIRE_FACTOR = 8
-"""Bytes of a response for one byte of the answer in it: every piece has an envelope of its own."""
+"""How many times the limit of an answer its response may be, because each event has an envelope."""
 _BLANK = (b"\n\n", b"\r\n\r\n", b"\r\r")
-"""What ends an event."""
+"""The line ends that end an event."""
 
 
 class Intake:
@@ -213,7 +213,8 @@ class Intake:
 
 
 LINE_BYTES = 32
-"""Bytes that an answer may have for one line of its events: who reads one needs time for each."""
+"""One line of a response is allowed for so many bytes of an answer's limit: each line takes its reader
+time."""
 _COMMENT = re.compile(rb"(?<![^\n]):[^\r\n]*\r?\n")
 _EMPTY = re.compile(rb"\n(?:\r?\n){2,}")
 
@@ -242,7 +243,7 @@ class EventLines:
 
 
 def require_plain(headers: Mapping[str, str], where: str) -> None:
-    """Raises ``ModelRejected`` for a compressed answer, whose size nobody knows before it is read."""
+    """Raises ``ModelRejected`` for a compressed answer, whose size is unknown before it is read."""
     coding = headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity"):
         raise ModelRejected(

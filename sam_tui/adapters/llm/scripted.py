@@ -45,13 +45,13 @@ from sam_tui.core.messages import AssistantMessage, Message, ToolMessage, UserMe
 from sam_tui.core.ports import model
 
 DEMO = Path(__file__).with_name("demo.json")
-"""The embedded script."""
+"""The script of the demo."""
 
 CLOSING = "The script has ended."
 _OWNER = "scripted"
 _TOKEN = 4
 _LOOK = 0.02
-"""Seconds between two looks for a file: nothing portable says when one appears."""
+"""Seconds between two checks whether a file exists, because no portable call reports that."""
 
 
 class ScriptedModel:
@@ -82,7 +82,7 @@ class ScriptedModel:
 
     @property
     def name(self) -> str:
-        """What the status bar shows."""
+        """The name in the status bar."""
         return self._name
 
     @property

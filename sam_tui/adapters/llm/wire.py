@@ -19,7 +19,7 @@ from sam_tui.core.messages import (
 from sam_tui.core.ports.model import ModelRequest
 
 OWNER = "provider"
-"""The key of ``AssistantMessage.opaque`` that says whose data it is; others' is not sent."""
+"""The key of ``AssistantMessage.opaque`` that names the provider of the data; no other gets them."""
 
 _BRIDGE = "Understood."
 _REMEMBERED = 8

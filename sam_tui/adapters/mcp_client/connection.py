@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from sam_tui.adapters.mcp_client.lifetime import Life
 
 STARTS, WITHIN = 4, 300.0
-"""How often a server is started within so many seconds."""
+"""The most starts of a server's program, and the seconds in which they are counted."""
 AGAIN_AFTER, AT_MOST = 60.0, 960.0
-"""Seconds after which one that did not come up is tried again, with a message: twice as many each time."""
+"""Seconds until the next message repeats a failed start; they double each time up to ``AT_MOST``."""
 _END_SECONDS = 8.0
 _INSTRUCTIONS = 4_000
 _LOG = 16_000
-"""Characters of standard error that are kept."""
+"""The most characters of standard error that are stored: the last ones."""
 _MODES = ("auto", "legacy")
-"""How a program is spoken to, and again where it ended on what it does not know."""
-_NOBODY = Caller(ConversationId("mcp"), CallId("mcp"))
-"""Who asks before there is a conversation."""
+"""The SDK's modes, in the order of attempts: ``legacy`` if a program ended at once on the newer one."""
+_NO_CALLER = Caller(ConversationId("mcp"), CallId("mcp"))
+"""The caller of a start that no conversation requested."""
 
 
 class Connection:
@@ -50,7 +50,7 @@ class Connection:
     def __init__(self, settings: ServerSettings, around: ServerSurroundings) -> None:
         self.settings = settings
         self.fitted = FittedServer()
-        self.caller = _NOBODY
+        self.caller = _NO_CALLER
         """The last conversation that had a message or a call."""
         self._around = around
         self._error = settings.fault

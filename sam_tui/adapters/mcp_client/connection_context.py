@@ -35,7 +35,7 @@ class Caller:
 
 
 NO_OUTPUT = "(no output)"
-"""What a result without a text says."""
+"""The text of a result that has none."""
 Callers = Callable[[], Caller]
 
 

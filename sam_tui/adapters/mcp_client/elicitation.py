@@ -21,18 +21,18 @@ from sam_tui.core.workflow.definitions.schema import value_faults
 
 MOST_FIELDS, MOST_OPTIONS = 12, 50
 LONGEST_WORDS = 400
-"""Characters of a title, a description or an option."""
+"""The most characters of a title, a description or an option; the rest is cut."""
 _NO_LEAVE = "The server reads your answer; it allows nothing here."
 TRIES = 3
 DECLINE = "decline"
-"""What a person types, or chooses, to answer nothing."""
+"""The answer by which a person declines a question."""
 DEFAULT = "default"
-"""What takes the value that the server proposes."""
+"""The answer by which a person accepts the value that the server proposes."""
 _LEFT_OUT = "-"
 _CHECKED = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 
 Asks = Callable[[Question], Awaitable[str | None]]
-"""Puts a question; None where nobody answers."""
+"""Asks the person. Returns None if nobody answers."""
 Value = str | int | float | bool | list[str]
 Filled = dict[str, Value | None]
 
@@ -252,7 +252,7 @@ _FORMATS: Mapping[str, tuple[Callable[[str], bool], str]] = {
         "a time with its zone (2026-12-31T18:30:00Z)",
     ),
 }
-"""By the name of a format, whether a text has it (``ValueError``: it has not), and what it is called."""
+"""For each format a check of a text, which may raise ``ValueError``, and a description of the format."""
 
 
 def _require_format(format_: object, text: str) -> None:
@@ -276,10 +276,10 @@ def _line(text: str) -> str:
 
 
 Samples = Callable[[SamplingRequest], Awaitable[Sampled]]
-"""Has the model answer. Raises ``SamError`` saying why it does not."""
+"""Gets an answer from the model. Raises ``SamError`` with the reason if there is none."""
 MOST_CHARACTERS, MOST_MESSAGES, MOST_STOPS, LONGEST_STOP = 200_000, 100, 16, 200
 _DECLINED = -1
-"""What the protocol's own example of a refused request has."""
+"""The error code of a refused request, as in the example of the MCP specification."""
 
 
 async def sampled(

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 MOST_CHARACTERS = 4_000_000
 MOST_IMAGE = 8_000_000
-"""Characters of an image in base64 that programs still get."""
+"""The most base64 characters of an image that is passed on to programs."""
 
 
 def result_of(
@@ -102,7 +102,7 @@ def _embedded(resource: "TextResourceContents | BlobResourceContents") -> str:
 
 
 def _images(answer: "CallToolResult") -> Iterator[Image]:
-    """The images of an answer whose bytes are an image; others are left out."""
+    """The images of an answer that can be decoded; others are left out."""
     for block in answer.content:
         if block.type == "image" and len(block.data) <= MOST_IMAGE:
             with suppress(ValueError):
@@ -135,7 +135,7 @@ _LAST_WORDS = 400
 _LIST_SECONDS = 10.0
 _MOST_PROGRESS = 500
 _MOST_WAITING = 8
-"""Questions of a server's that wait for the person at once; more are dismissed."""
+"""The most questions of one server that may wait for the person; further ones are refused."""
 
 
 class Lost(Exception):  # what a caller deals with, in no message of its own

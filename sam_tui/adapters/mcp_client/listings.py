@@ -13,7 +13,7 @@ from sam_tui.core.text.field_faults import fault_words
 
 MOST_LISTED, MOST_PAGES = 2_000, 50
 _REVISION = "2025-11-25"
-"""Entries of lists are judged by its shapes, which the newer revision has as well."""
+"""The revision of MCP by which entries are validated; newer ones define them in the same way."""
 _LISTS = {
     "tools": ("tools/list", ("name", "title", "description", "inputSchema", "annotations")),
     "resources": ("resources/list", ("uri", "name", "mimeType", "description")),
@@ -23,9 +23,9 @@ _LISTS = {
     ),
     "prompts": ("prompts/list", ("name", "title", "description", "arguments")),
 }
-"""The request that is answered with a list, and what is read of its entries."""
+"""For each list the request that it answers, and the fields of its entries that are read."""
 _LEFT_OUT = "sam-tui/left-out"
-"""Where a page says which of its entries are not in it, and why."""
+"""The key of a page's ``_meta`` with the entries that were removed, each with the reason."""
 
 Entry = TypeVar("Entry")
 

@@ -28,7 +28,7 @@ _GRANTS = {
     "jwt_bearer": _ASSERTION,
     "token_exchange": _ASSERTION + _IDP,
 }
-"""Each grant with the keys that it takes and others do not."""
+"""The OAuth grants, each with the keys that it alone takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from sam_tui.adapters.mcp_client.tool_descriptions import RawTool
 from sam_tui.core.ports.servers import ServerNames, ServerPrompt, TypedValue
 
 LIST, READ = "resources/list", "resources/read"
-"""Names of the protocol, which no tool of a server has."""
+"""The names of the tools for resources: methods of the protocol, which no server's tool is called."""
 MOST_VALUES, LONGEST = 100, 300
-"""Values that a server may propose at once, and characters of one, or of a name."""
+"""The most values that a server may propose at once, and the most characters of a value or a name."""
 _URI, _NAME = re.compile(r"[^\s\"`)\]]+"), re.compile(r"[\w./-]+")
-"""What ``@server:`` and ``/server:`` take."""
+"""The forms of URIs and names that a person can type in a message: after ``@server:`` and ``/server:``."""
 
 
 async def tools_for(client: Client, server: str) -> list[RawTool]:

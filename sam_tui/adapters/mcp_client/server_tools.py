@@ -27,7 +27,7 @@ class ServerArguments(Arguments):
     values: dict[str, Any]
 
     checked: ClassVar[Mapping[str, Any]] = {}
-    """The part of the schema that is looked at here."""
+    """The part of the tool's JSON schema that this program validates; the server validates the rest."""
 
     @model_validator(mode="before")
     @classmethod

@@ -39,7 +39,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.text.field_faults import faults_of
 
 BURST, A_SECOND = 5_000.0, 500.0
-"""Notifications; a request of the server's counts as five."""
+"""How many notifications a server may send at once, and how many per second; its requests count as five."""
 _PRICES: dict[type, float] = {JSONRPCNotification: 1.0, JSONRPCRequest: 5.0}
 
 
@@ -113,7 +113,7 @@ FAULTS = (
     anyio.EndOfStream,
     httpx2.HTTPError,
 )
-"""What can go wrong with a server."""
+"""The errors that a faulty server or connection can cause."""
 
 
 @dataclass(frozen=True, slots=True)

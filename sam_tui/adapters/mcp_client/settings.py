@@ -45,15 +45,15 @@ class ServerSettings:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     disabled: bool = False
     start_seconds: float = START_SECONDS
-    """How long it has to come up."""
+    """Seconds that the server has to start."""
     call_seconds: float = CALL_SECONDS
-    """How long a call may take."""
+    """Seconds that a call may take."""
     summary: str = ""
     fault: str = ""
     http: bool = False
-    """Whether it is reached by a URL, also where that cannot be used."""
+    """Whether the server is reached by a URL. True also if ``url`` is empty because it is invalid."""
     sse: bool = False
-    """Whether it speaks the transport of before 2025-03-26."""
+    """Whether the server uses the HTTP+SSE transport of protocol revisions before 2025-03-26."""
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
 
     @property

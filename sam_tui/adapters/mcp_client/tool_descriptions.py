@@ -17,20 +17,21 @@ from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.registry import SERVERS
 
 LONGEST_NAME = 64
-"""Characters of a name that every provider takes."""
+"""The most characters of a tool's name that every provider accepts."""
 LONGEST_ABOUT, LONGEST_WORDS = 2_000, 400
-"""Characters of a tool's description, and of any other text in its schema."""
+"""The most characters of a tool's description, and of any other text in its schema."""
 LARGEST_SCHEMA = 16_000
 MOST_TOOLS, MOST_CHARACTERS = 128, 80_000
-"""Of one server, all its tools together."""
+"""The most tools of one server, and the most characters of all their descriptions and schemas."""
 DEEPEST = 16
 PROMPT = "prompts/get"
-"""A name of the protocol, which no tool of a server has: a prompt that a message names."""
+"""The name of the tool for a server's prompts: a method of the protocol, which no server's tool is
+called."""
 MOST_BYTES, MOST_FILES = 4_000_000, 100
 _APPROVED = "approved-"
 _DESTRUCTIVE = "destructiveHint"
 _HINTS = (_DESTRUCTIVE, "idempotentHint", "openWorldHint", "readOnlyHint")
-"""The annotations of a tool by which a server says what a call does."""
+"""The names of the hints that are read."""
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")
 _WORDS = frozenset({"description", "title", "$comment"})
 _NOISE = frozenset({"$schema", "$id", "title", "$comment", "examples"})
@@ -46,7 +47,7 @@ class RawTool:
     schema: Mapping[str, Any]
     fault: str = ""
     hints: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """The server's own annotations of it."""
+    """The server's hints about the tool, by name."""
 
 
 def without_secrets(tools: Sequence[RawTool], mask: Callable[[str], str]) -> list[RawTool]:

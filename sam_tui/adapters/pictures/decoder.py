@@ -15,11 +15,11 @@ from importlib import import_module
 
 MEMORY = 768 * 1024**2
 SECONDS = 5
-"""Of processor time."""
+"""The limit of processor time, in seconds."""
 MOST_PIXELS = 40_000_000
-"""Of the whole image, before it is made smaller."""
+"""The most pixels of an image before it is scaled down."""
 COLOURS = 240
-"""Of a palette at most."""
+"""The most colours of a palette."""
 
 
 def limit() -> None:

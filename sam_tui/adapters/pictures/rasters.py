@@ -15,11 +15,11 @@ from sam_tui.core.ports.processes.piped import PipedProgram, PipedPrograms, Pipe
 from sam_tui.core.prompt.images import LARGEST
 
 _SECONDS = 20.0
-"""For one image, the start of the program on a busy machine included."""
+"""Seconds that one image may take, including the start of the decoder on a busy machine."""
 _KINDS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 _PROGRAM = os.path.join(os.path.dirname(os.path.realpath(__file__)), "decoder.py")
 _RASTER, _PIXELS = struct.Struct(">HH"), struct.Struct(">HHH")
-"""How answers begin: width, height, and for pixels the size of the palette in bytes."""
+"""The headers of answers: width and height in pixels, and for a palette image also the palette's bytes."""
 _COLOURS = 240
 
 
@@ -66,7 +66,7 @@ class DecodedPictures:
 
 
 def _bytes_of(image: Image) -> bytes:
-    """What the image says it is, where that is not too much; else nothing."""
+    """The decoded image; empty if it is too large or not Base64."""
     if len(image.data) > LARGEST * 4 // 3 + 4:
         return b""
     try:

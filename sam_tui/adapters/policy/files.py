@@ -26,12 +26,12 @@ from sam_tui.core.local_files.bounded import read_settings
 from sam_tui.core.text.toml_lines import line_of, toml_table
 
 POLICY_FILE = "policy.toml"
-"""Below the settings folder."""
+"""The person's policy file, below the settings folder."""
 PROJECT_FILE = ".sam/policy.toml"
-"""Below the workspace."""
+"""The project's policy file, below the workspace."""
 _CORRECT = "Correct the TOML."
 _MOST_IGNORED = 5
-"""What of an untrusted file is named."""
+"""The most unusable parts of a project's policy that are named; the rest is counted."""
 T = TypeVar("T")
 _MODES: dict[Layer, tuple[PermissionMode, ...]] = {
     "system": ("ask", "ask-all", "accept-edits", "plan", "auto"),
@@ -39,7 +39,7 @@ _MODES: dict[Layer, tuple[PermissionMode, ...]] = {
     "project": ("plan",),
     "session": ("ask", "ask-all", "accept-edits", "plan", "auto"),
 }
-"""What a layer may set; bypass needs the flag."""
+"""The modes that the file of each layer may set. Only a command line option sets ``bypass``."""
 _TOP_KEYS = ("mode", "modes", "minutes", "local", "rule", "program", LIMITS, *KEYS)
 _TEXTS = ("id", "effect", "operation", "path", "access", "command", "class", "host", "workspace",
           "between", "until", "comment")  # fmt: skip
@@ -60,18 +60,18 @@ class PolicyFile:
     exists: bool = False
     sandbox: SandboxTerms = UNSAID
     text: str = field(default="", repr=False)
-    """As it was read."""
+    """The content of the file."""
     local: tuple[str, ...] = ()
-    """``host:port`` of servers that the web tools may reach although they are not public."""
+    """``host:port`` of servers that the web tools may reach although their addresses are not public."""
     ignored: tuple[str, ...] = ()
-    """What of the file of an untrusted folder could not be used, each with file and line."""
+    """The parts of a project's file that could not be used, each with file and line."""
     limits: TurnLimits = NO_LIMITS
     programs: Mapping[str, Program] = field(default_factory=dict[str, Program])
-    """What the person says of programs."""
+    """Programs as the person describes them, by name."""
     least: Mapping[str, CommandClass] = field(default_factory=dict[str, CommandClass])
-    """What a project has programs count as at least."""
+    """The least command class of programs, by name, as the project sets it."""
     modes: tuple[PermissionMode, ...] = PERMISSION_MODES
-    """What may be chosen at all; only the administrator's file says less."""
+    """The modes that may be chosen; only the administrator's file can exclude some."""
 
 
 def load_policies(
@@ -134,7 +134,7 @@ class _Reader:
     root: str
     home: str
     ignored: list[str] | None = None
-    """Where faults are noted instead of raised; None raises them."""
+    """Collects faults; with None a fault is raised as an error."""
 
     def file(self, table: Mapping[str, Any]) -> PolicyFile:
         used = {

@@ -38,9 +38,9 @@ from sam_tui.core.ports.policy import ShellParser, TrustState
 from sam_tui.folders import data_folder, settings_folder
 
 SYSTEM_FOLDER = "/etc/sam-tui"
-"""Where the administrator of a machine puts a policy; no variable moves it."""
+"""The folder of the administrator's policy; no environment variable changes it."""
 SHARED = ("skills", "hooks", "bundles")
-"""Below the settings folder: what commands may read, and run, but not change."""
+"""Folders below the settings folder that commands may read and run, but not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def read_layers(folders: AppFolders, workspace: str) -> Layers:
 
 
 def _administrators(folder: str, home: str) -> PolicyFile:
-    """The policy of this machine. Raises ``ConfigurationError``, also where others could write it."""
+    """The administrator's policy. Raises ``ConfigurationError``, also if others could write the file."""
     path = os.path.join(folder, POLICY_FILE)
     for checked in (folder, path):
         if os.path.exists(checked) and os.stat(checked).st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -61,9 +61,9 @@ _VARIABLES = (
     "PLAYWRIGHT_BROWSERS_PATH", "HOMEBREW_PREFIX", "NIX_PROFILES", "FLUTTER_ROOT",
 )  # fmt: skip
 _PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-"""This package, in which the shell integration of terminals lies."""
+"""The folder of this package, which contains the shell integration."""
 PROGRAMS = ("bin", "sbin", "shims")
-"""Folders of programs; the files that these need lie beside them."""
+"""Names of folders with programs; the files that these programs need are in the folder above."""
 
 
 def free_reads(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -102,10 +102,10 @@ _MARKS = (
     ".git", "package.json", "pyproject.toml", "setup.py", "pyvenv.cfg", "go.mod", "Cargo.toml",
     "deno.json", "Gemfile", "composer.json", "pom.xml", "build.gradle",
 )  # fmt: skip
-"""What stands in the folder of a project."""
+"""Names that mark a folder as a project."""
 _HOME = ("~/", "$HOME/", "${HOME}/")
 _LONGEST_LINE = 4096
-"""Of a script, in which its interpreter is named."""
+"""The most bytes of a script's first line that are read for its interpreter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,8 @@ class NamedReads:
     roots: tuple[str, ...]
 
     def of(self, words: Sequence[str], cwd: str) -> tuple[str, ...]:
-        """Real paths of what a command line names and what belongs to it, each once."""
+        """Real paths of the program and files that a command line names, and of what these need; each
+        once."""
         named = [os.path.join(cwd, word) for word in self._words(words)]
         if words and (program := shutil.which(words[0], path=os.environ.get("PATH"))):
             named.insert(0, os.path.join(cwd, program))

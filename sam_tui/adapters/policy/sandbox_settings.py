@@ -15,7 +15,7 @@ from sam_tui.core.authorization.network.hosts import (
 )
 from sam_tui.core.authorization.policy.judgement import CONNECT
 from sam_tui.core.authorization.policy.policy import Policy
-from sam_tui.core.authorization.rules.rule import KEPT, Layer, Rule, Subject
+from sam_tui.core.authorization.rules.rule import SAVED_PREFIX, Layer, Rule, Subject
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.processes.sandbox import (
     DEFAULT_NETWORK,
@@ -28,7 +28,7 @@ from sam_tui.core.ports.processes.sandbox import (
 )
 
 USAGE = "commands"
-"""Of a policy file."""
+"""The table of limits in a policy file."""
 _STRICTNESS: tuple[SandboxChoice, ...] = ("off", "default", "strict")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SIZE = re.compile(r"(\d{1,15})([KMGT]?)")
@@ -39,7 +39,7 @@ _LEAST = {
     "open_files": 64,
     "total_memory": 128 * 1024**2,
 }
-"""Less starts no program any more."""
+"""The least value of each limit; with less, programs do not start."""
 _SIZES = frozenset({"memory", "file_size", "total_memory"})
 
 Fault = Callable[[str, tuple[str | int, ...], str], Exception]
@@ -78,7 +78,7 @@ def tightened(user: Mapping[str, int], project: Mapping[str, int]) -> CommandLim
 
 
 KEYS = ("sandbox", "network", "hosts", "caches", "environment", USAGE)
-"""Of a policy file."""
+"""The keys of a policy file about the sandbox."""
 CACHES: Mapping[str, tuple[str, ...]] = {
     "bun": (".bun/install/cache",),
     "cargo": (".cargo/registry", ".cargo/git"),
@@ -97,7 +97,7 @@ CACHES: Mapping[str, tuple[str, ...]] = {
     "uv": (".cache/uv", ".local/share/uv"),
     "yarn": (".cache/yarn", ".yarn/berry/cache"),
 }
-"""Folders below the home folder that a person can open to commands, by the program that fills them."""
+"""Cache folders that a person can open to commands, by program; relative to the home folder."""
 REDIRECTED: Mapping[str, str] = {
     "BUN_INSTALL_CACHE_DIR": "bun",
     "CCACHE_DIR": "ccache",
@@ -109,9 +109,9 @@ REDIRECTED: Mapping[str, str] = {
     "YARN_CACHE_FOLDER": "yarn",
     "npm_config_cache": "npm",
 }
-"""Variables that move the cache of a program, where it holds nothing but what can be had again."""
-_UNHIDDEN = ("/proc/", "/dev/")
-"""Views of the kernel: what is secret there is refused by other means, and lists change all the time."""
+"""Variables that move the cache of a program, for caches whose content can be downloaded again."""
+_KERNEL_FOLDERS = ("/proc/", "/dev/")
+"""Folders of the kernel. Their secrets are protected in other ways, and their entries change constantly."""
 
 _VARIABLE = re.compile(r"[A-Za-z_*?][A-Za-z0-9_*?]*")
 
@@ -131,7 +131,7 @@ class SandboxTerms:
     lists: tuple[tuple[str, ...], ...] = ()
     passed: tuple[str, ...] = ()
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Of commands, by name."""
+    """The limits of commands, by name: bytes or numbers."""
 
 
 UNSAID = SandboxTerms()
@@ -313,7 +313,9 @@ def _hidden(policy: Policy) -> tuple[tuple[str, ...], tuple[str, ...]]:
     def readable(path: str) -> bool:
         return policy.rules.unlocks(Subject("commands.read", "read", path), now) is not None
 
-    paths = [path for path in (*secret_paths, *policy.protected) if not path.startswith(_UNHIDDEN)]
+    paths = [
+        path for path in (*secret_paths, *policy.protected) if not path.startswith(_KERNEL_FOLDERS)
+    ]
     hidden = tuple(path for path in dict.fromkeys(paths) if not readable(path))
     below = tuple(f"{path}/" for path in hidden)
     opened = [path for path in _exact_paths(policy) if path.startswith(below) and readable(path)]
@@ -351,7 +353,7 @@ def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...], home
 
 def _stands(rule: Rule) -> bool:
     """Whether the person wrote the rule by hand, and it holds at all times."""
-    return rule.layer == "user" and rule.window.always and not rule.id.startswith(KEPT)
+    return rule.layer == "user" and rule.window.always and not rule.id.startswith(SAVED_PREFIX)
 
 
 def _entries(rules: Iterable[Rule]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from sam_tui.core.text.toml_lines import rule_blocks
 from sam_tui.process import is_running
 
 FOLDER = "grants"
-"""Below the data folder."""
+"""The folder of grants, below the data folder."""
 
 
 class FileLedger:

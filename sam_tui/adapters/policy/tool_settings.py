@@ -24,9 +24,9 @@ _INDEXES = (
     "uv pip install --help | grep -oE 'by default: <http[^>]*'",
     "npm config get registry; npm config list | grep -E '^ *@.*:registry'",
 )
-"""What names the indexes of pip, uv and npm; run where the person's settings alone count."""
+"""Shell lines that print the package indexes of pip, uv and npm; they run in the home folder."""
 _SETTINGS = (".npmrc", ".cargo/config.toml", ".cargo/config")
-"""Of npm and cargo in the person's home, of which lines that name a registry are read."""
+"""Files of npm and cargo, below the home folder; the lines that name a registry are read."""
 _CARGO_INDEXES = ".cargo/registry/index"
 _LARGEST_SETTINGS = 64 * 1024
 _REGISTRY = re.compile(r"\s*(?:(?:@[^:\s]+:)?registry|index|replace-with)\s*=")
@@ -35,7 +35,7 @@ _SCP = re.compile(r"(?:^|\s)[\w.-]+@([\w.-]+):(?!//)\S", re.MULTILINE)
 
 _PROXY_PORTS = {"http": 80, "https": 443}
 _PROXY_PORT = 1080
-"""Where none is named: SOCKS has this one, and curl takes it for all."""
+"""The port of a proxy without one: the default of SOCKS, and curl's for every proxy."""
 _PROXY_SETTINGS = (
     *(".gitconfig", ".config/git/config", "/etc/gitconfig"),
     *(".npmrc", ".yarnrc", ".yarnrc.yml", "/etc/npmrc"),
@@ -43,13 +43,13 @@ _PROXY_SETTINGS = (
     *(".curlrc", ".config/curlrc", ".wgetrc", "/etc/wgetrc"),
     *(".cargo/config.toml", ".cargo/config"),
 )
-"""Of git, npm, yarn, pip, curl, wget and cargo: below the person's home, or of the system."""
+"""Files of git, npm, yarn, pip, curl, wget and cargo; relative paths are below the home folder."""
 _PROXY_LINE = re.compile(
     r"[ \t]*(?:\[[^\]\n]*\][ \t]*)?(?!no)(?:--?)?(?:[\w.-]*proxy\d?|x|(?:proxy-?)?socks[\w-]*)[\"']?"
     r"(?:[ \t]*[=:][ \t]*|[ \t]+)[\"']?([^\s\"'#;,]+)",
     re.IGNORECASE,
 )
-"""How these files name one: ``proxy = http://host:port`` in the many spellings of their programs."""
+"""A line that names a proxy, as ``proxy = http://host:port`` in the spellings of these programs."""
 
 
 class PackageSources:

@@ -21,9 +21,9 @@ from sam_tui.folders import FURTHER_INSTRUCTIONS, INSTRUCTION_FILES
 TRUST_FILE = "trust.json"
 DEFINITIONS = (".claude/commands", ".claude/agents", ".claude/rules")
 FOLDERS = (".sam", ".agents", *DEFINITIONS)
-"""Policy, hooks, skills, prompts, commands, agents, rules: with all that lies in them."""
+"""Folders that are trusted with all their files: policy, hooks, skills, prompts and definitions."""
 FILES = (".mcp.json", *INSTRUCTION_FILES, FURTHER_INSTRUCTIONS)
-"""Instructions for a folder below that are there when the person trusts are trusted with it, too."""
+"""Files that are trusted by themselves. Instruction files in folders below are trusted with them."""
 MOST_NESTED, MOST_LOOKED_AT, DEEPEST = 100, 20_000, 8
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "vendor", "dist", "build", "target"})
 MOST_FILES, MOST_BYTES = 2_000, 32_000_000
@@ -47,7 +47,7 @@ _MEANINGS = (
     (".agents/", "settings"),
     ("", INSTRUCTIONS),
 )
-"""What a file means by how its name begins; the first that fits."""
+"""What a file is for, by the beginning of its path; the first match counts."""
 _IN_MARKDOWN = frozenset(("a workflow", "a persona of workflows", "a command", "an agent"))
 
 
@@ -242,7 +242,7 @@ def _digests(
 
 
 _NOT_TEXT = "\0"
-"""Begins the key of a name that is no UTF-8, so that no other name is spelled like it."""
+"""The prefix of the key of a name that is no valid UTF-8, so that it equals no other key."""
 
 
 def _key(name: str) -> str:

@@ -9,7 +9,7 @@ from sam_tui.core.ports.model import AnswerLimits
 from sam_tui.core.text.nesting import DEEPEST
 
 KEY = "limits"
-"""Of a policy file."""
+"""The table of turn limits in a policy file."""
 _RANGES: Mapping[str, tuple[int, int]] = {
     "max_turns": (1, 100_000),
     "raise_to": (0, 100_000),
@@ -21,13 +21,13 @@ _RANGES: Mapping[str, tuple[int, int]] = {
     "checkpoint_megabytes": (10, 1_000_000),
     "checkpoint_file_megabytes": (1, 10_000),
 }
-"""The settings, each with its least and its greatest value."""
+"""The least and the greatest value of each setting."""
 
 _ANSWERS = astuple(AnswerLimits())
 _DEFAULTS: Mapping[str, int] = {name: most for name, (_, most) in _RANGES.items()} | dict(
     zip(_RANGES, (DEFAULT_STEPS, MOST_STEPS, *_ANSWERS), strict=False)
 )
-"""What holds where nothing is said."""
+"""The values of settings that no policy file sets."""
 
 Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 

@@ -26,7 +26,7 @@ from sam_tui.core.ports.prompts import (
 )
 
 LARGEST = 8_192
-"""Characters of one reminder: it is sent again and again."""
+"""The most characters of a reminder, because it is sent repeatedly."""
 
 _EVERY = re.compile(r"every (\d{1,4}) messages?")
 

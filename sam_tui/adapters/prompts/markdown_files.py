@@ -17,9 +17,9 @@ from sam_tui.core.ports.prompts import FileProblem
 from sam_tui.core.text.plain import printable
 
 LARGEST = 65_536
-"""Bytes of one file."""
+"""The most bytes of a file."""
 MOST_FILES = 200
-"""Files of one folder that are looked at."""
+"""The most files of a folder that are read."""
 
 _FENCE = "---"
 
@@ -33,9 +33,9 @@ class MarkdownFile:
     values: Mapping[str, str]
     text: str
     path: str
-    """Where it lies, spelled exactly; ``file`` is fit to be shown."""
+    """The exact path of the file; ``file`` is the same, escaped for display."""
     data: bytes
-    """The whole file as it was read."""
+    """The content of the file before it was parsed."""
 
 
 class InvalidMarkdown(Exception):

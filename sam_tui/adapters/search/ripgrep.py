@@ -26,7 +26,7 @@ _UNSORTED_FACTOR = 20
 
 
 Shows = Callable[[str], bool]
-"""Whether the file of a relative path may be shown."""
+"""Whether a file may appear in results, by its path relative to the searched folder."""
 
 
 def _everything(_: str) -> bool:
@@ -45,7 +45,7 @@ class _Grep:
     shows: Shows
     count: "Count"
     unordered: list[GrepHit] = field(default_factory=list[GrepHit])
-    """What came before there was too much to sort."""
+    """Hits that arrived before the search stopped sorting because there were too many."""
 
     @property
     def latest(self) -> str:

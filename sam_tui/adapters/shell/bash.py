@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 LONGEST = 65_536
-"""Characters; a longer text is not read and counts as unparsable."""
+"""The most characters that are parsed; a longer text counts as unparsable."""
 _DEEPEST = 200
 _MISREAD = re.compile(r"[^\s\\]\\\n\S|\\`|[\r\v\f]|(?:^|[\s;&|()<>{}])\\[ \t]")
-"""What the grammar takes for something else: a word continued on the next line, nested backquotes,
-characters that part words for it and belong to them for the shell, a word that begins with ``\\ ``."""
+r"""Text that the grammar parses differently from the shell: a word that continues on the next line, nested
+backquotes, control characters that only the grammar takes for blanks, a word that begins with ``\ ``."""
 _RESERVED = frozenset(
     ("{", "}", "(", ")", "!", "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "for",
      "case", "esac", "function")
@@ -60,7 +60,7 @@ class _Place:
     fed_by: int | None = None
     depth: int = 0
     later: tuple[Word, ...] = ()
-    """Words of the command that stand after a redirection."""
+    """Words of the command that follow a redirection."""
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class _Walk:
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     functions: list[str] = field(default_factory=list[str])
     lost: bool = False
-    """Whether something was too deep, or came out as what no command can be."""
+    """Whether the text was nested too deep, or some node cannot be part of a command."""
 
     def visit(self, node: "Node", context: _Place) -> None:
         """Collect the simple commands in a node."""
@@ -248,7 +248,7 @@ _VISITS: "Mapping[str, Callable[[_Walk, Node, _Place], None]]" = {
     "function_definition": _Walk.function,
     "for_statement": _Walk.loop,
 }
-"""What is collected of a node, by its kind; of others what they hold."""
+"""The function that collects from a node, by the node's type; for other types the children are visited."""
 
 
 def _leads(node: "Node") -> bool:

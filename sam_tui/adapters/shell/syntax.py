@@ -28,7 +28,7 @@ _EXPANDED = ("simple_expansion", "expansion", "command_substitution")
 
 
 def overlooked(root: "Node") -> bool:
-    """Whether a substitution stands where the grammar saw plain text: ``${x:- `id`}``."""
+    """Whether the grammar took a command substitution for plain text: ``${x:- `id`}``."""
     return any(_hides(node) for node in _below(root))
 
 
@@ -100,7 +100,7 @@ _EVALUATING: "Mapping[str, Callable[[Node, bytes], bool]]" = {
     "array": _names_indexes,
     "test_command": _tested,
 }
-"""What of a line may run commands as it is worked out, by the kind of its node, and when."""
+"""By node type, whether a node and its text may run commands when the shell evaluates them."""
 _STATIC_PARTS = {"word", "number", "string_content", "raw_string", "ansi_c_string", "regex"}
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE = re.compile(r'\\([$`"\\\n])')

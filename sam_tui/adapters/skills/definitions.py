@@ -21,12 +21,12 @@ from sam_tui.core.ports.prompts import (
 from sam_tui.core.text.plain import printable
 
 LARGEST = 65_536
-"""Bytes of one file."""
+"""The most bytes of a file."""
 MOST = 200
-"""Files of one folder."""
+"""The most files of a folder."""
 
 _REFUSED = {"link": "is a link, and no link is followed", "other": "is not a regular file"}
-"""Why an entry of a kind is not read."""
+"""Why entries of a kind are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class DefinitionSources:
     """
 
     personal: tuple[str, ...]
-    """The person's folders, above those of a kind."""
+    """The person's folders; each contains one folder for each kind of definition."""
     project: tuple[str, ...]
-    """The same below the workspace, by their names in it."""
+    """The same folders of the project, relative to the workspace."""
     workspace: str
     files: Files
     trusted: Callable[[], bool]

@@ -18,7 +18,7 @@ from sam_tui.folders import PROJECT_SKILLS, SKILLS
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024
-"""Characters: the Agent Skills specification."""
+"""The most characters of a description, by the Agent Skills specification."""
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEY = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?")
@@ -81,14 +81,14 @@ def _unquoted(text: str) -> str:
 
 FILE = "SKILL.md"
 LARGEST = 262_144
-"""Bytes of a SKILL.md."""
+"""The most bytes of a ``SKILL.md``."""
 MOST = 100
-"""Skills of one folder."""
+"""The most skills of one folder; further ones are ignored."""
 MOST_FILES = 50
 
 
 BUNDLE_ROOT = "${CLAUDE_PLUGIN_ROOT}"
-"""What bundles write for the folder they lie in."""
+"""The variable that stands for the bundle's folder in its texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from sam_tui.core.ports.memory import ArchivedChunk
 
 _COLUMNS = "a.conversation, a.number, a.first_at, a.last_at, a.summary, a.topics, a.messages"
 _BEST = "bm25(archive_words, 0.0, 3.0, 2.0, 1.0), a.row DESC"
-"""A term in the summary counts three times, in the topics twice (spec/sam.md 1.10)."""
+"""Weights for bm25: a term counts three times in the summary, twice in the topics (spec/sam.md 1.10)."""
 _ORDER = {"recent": "a.last_at DESC, a.row DESC", "early": "a.first_at, a.row", "": _BEST}
 
 

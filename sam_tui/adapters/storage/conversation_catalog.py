@@ -20,11 +20,11 @@ RECORD = """SELECT id, workspace, title, created_at, updated_at, messages, input
     cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost, pinned, archived
     FROM conversations"""
 MARK = ("\x02", "\x03")
-"""What stands before and after a word that was searched for."""
+"""The characters before and after a matching word in an excerpt."""
 _MATCHES = 500
-"""Messages, the best ones, that a search looks at before they are joined by conversation."""
+"""The most messages that a search finds, the best ones, before they are grouped by conversation."""
 _INDEXED_AT_ONCE = 50
-"""Conversations whose messages are indexed in one transaction: other programs write in between."""
+"""Conversations indexed in one transaction, so that other programs can write in between."""
 
 
 def record_of(row: Row) -> ConversationRecord:
@@ -173,11 +173,11 @@ class SqliteConversationCatalog:
                     )
 
 
-_OF_ONE = (
+_CONVERSATION_TABLES = (
     "messages", "compactions", "model_calls", "todos", "results", "call_displays", "prompt_choices",
     "reminder_choices", "topics", "documents", "writers", "message_words", "indexed_messages", "notices",
 )  # fmt: skip
-"""Tables whose rows name their conversation, and go with it."""
+"""Tables whose rows belong to one conversation and are deleted with it."""
 
 
 def _delete_rows(connection: Connection, key: str) -> None:
@@ -195,7 +195,7 @@ def _delete_rows(connection: Connection, key: str) -> None:
     )
     for table in ("memories", "notes", "word_totals"):
         connection.execute(f"DELETE FROM {table} WHERE scope = ?", (key,))
-    for table in (*_OF_ONE, "archive"):
+    for table in (*_CONVERSATION_TABLES, "archive"):
         connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (key,))
     connection.execute("DELETE FROM conversations WHERE id = ?", (key,))
 
@@ -211,7 +211,7 @@ _COPIED = {
     "topics": "topic, updated_at",
     "notices": "position, at, level, text",
 }
-"""What a copy takes along, by table: the columns beside the conversation's. Totals begin anew."""
+"""The columns of each table that a copy of a conversation gets; totals start again at 0."""
 
 
 def fork(

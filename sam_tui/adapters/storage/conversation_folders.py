@@ -65,7 +65,7 @@ class ConversationFolders:
             shutil.rmtree(folder)
 
     def remove_empty(self, conversation: ConversationId) -> bool:
-        """Remove the folder where nothing is in it; False where something is."""
+        """Remove the folder if it is empty; False if it is not."""
         folder = self.of(conversation)
         for inner in sorted(folder.glob("*")):
             with contextlib.suppress(OSError):

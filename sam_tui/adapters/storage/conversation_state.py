@@ -194,7 +194,7 @@ def _spans() -> "TypeAdapter[tuple[EditSpan, ...]]":
 
 
 LARGEST_DISPLAY = 262_144
-"""Characters of what is shown of one call above which only its result is kept."""
+"""The most characters of a call's display that are stored, as JSON; a larger one is dropped."""
 
 
 @cache
@@ -242,7 +242,7 @@ def call_displays(database: Database, conversation: ConversationId) -> dict[Call
 
 
 IN_A_FILE_FROM = 65_536
-"""Characters from which a result is a file of its conversation's folder instead of a row."""
+"""A result of so many characters or more is stored as a file in the conversation's folder."""
 
 
 class SqliteResults:
@@ -288,9 +288,9 @@ class SqliteResults:
 
 
 MOST_NOTICES = 1000
-"""Notices of one conversation that are stored: the newest."""
+"""The most notices of one conversation that are stored: the newest."""
 LONGEST_NOTICE = 4000
-"""Characters of one notice that are stored."""
+"""The most characters of a notice that are stored."""
 
 
 class SqliteNotices:

@@ -31,8 +31,8 @@ UNREADABLE = "This part of the stored conversation could not be read and was lef
 
 _SPOKEN = "(messages > 0 OR queued <> '[]') AND parent IS NULL AND archived = 0"
 _ORDER = "ORDER BY updated_at DESC, id DESC LIMIT ?"
-_LOOKED_THROUGH = 20
-"""Conversations, the last used ones, in which prompts are looked for."""
+_MOST_SEARCHED = 20
+"""The most conversations whose prompts are searched: those that were used last."""
 
 
 class SqliteConversations:
@@ -100,7 +100,7 @@ class SqliteConversations:
             f" AND workspace = ifnull(?, workspace) {_ORDER}) ON conversation = id"
             " WHERE kind = 'user' ORDER BY m.created_at DESC, position DESC LIMIT ?",
             None if workspace is None else storable(workspace),
-            _LOOKED_THROUGH,
+            _MOST_SEARCHED,
             limit,
         )
         pairs = [(_message(tuple(row[:4])), row[4:]) for row in reversed(rows)]

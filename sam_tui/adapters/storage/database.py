@@ -17,10 +17,10 @@ from sam_tui.sqlite import SqliteDatabase, copied, is_locked, opened
 
 FILE_NAME = "sam.db"
 BUSY_SECONDS = 3.0
-"""How long a write waits for another process before it says that the database is locked."""
+"""Seconds that a write waits for other processes before it fails because the database is locked."""
 
 _ROOM = 1024 * 1024
-"""Bytes that a disk has to have for the files that SQLite makes beside a file."""
+"""The free bytes that a disk needs for the files that SQLite creates beside a database."""
 _REPAIR = (
     "The file is damaged. “sam-tui sessions repair” writes a new one with everything that can "
     "still be read, and keeps this one beside it."

@@ -15,15 +15,15 @@ from sam_tui.core.verdict import Decision
 
 _FIRST = "0" * 64
 _COLUMNS = "SELECT number, made_at, conversation, call, decision, chain FROM decisions"
-_HERE = (
+_OF_WORKSPACE = (
     "(json_extract(decision, '$.workspace') = ?"
     " OR conversation IN (SELECT id FROM conversations WHERE workspace = ?))"
 )
-"""By what stands in the entry, and for older ones by their conversation."""
+"""Selects decisions of a workspace: by the entry itself, or, for older entries, by the conversation."""
 _REACH = 50_000
-"""Entries back to which the past of an operation is looked for."""
-_LOOKED_THROUGH = 2000
-"""Decisions of a workspace among which those of one operation are looked for."""
+"""How many of the newest entries are searched for past decisions of an operation."""
+_MOST_SEARCHED = 2000
+"""The most decisions of the workspace among them that are searched."""
 _CHUNK = 500
 _LATEST = 2**63 - 1
 
@@ -61,11 +61,11 @@ class SqliteDecisions:
     def past(self, workspace: str, operation: str, *, limit: int) -> list[DecisionEntry]:
         """The last decisions on one operation in a folder's conversations, newest first."""
         rows = self._database.query(
-            f"{_COLUMNS} WHERE {_HERE} AND number > (SELECT max(number) FROM decisions) - ?"
+            f"{_COLUMNS} WHERE {_OF_WORKSPACE} AND number > (SELECT max(number) FROM decisions) - ?"
             " ORDER BY number DESC LIMIT ?",
             *(storable(workspace),) * 2,
             _REACH,
-            _LOOKED_THROUGH,
+            _MOST_SEARCHED,
         )
         entries: list[DecisionEntry] = []
         for row in rows:
@@ -141,7 +141,7 @@ def _conditions(filter_: DecisionFilter) -> tuple[str, tuple[str, ...]]:
     parts: list[str] = []
     values: list[str] = []
     if filter_.workspace:
-        parts.append(_HERE)
+        parts.append(_OF_WORKSPACE)
         values.extend((storable(filter_.workspace),) * 2)
     if filter_.conversation:
         parts.append("conversation = ?")
@@ -159,7 +159,7 @@ def _conditions(filter_: DecisionFilter) -> tuple[str, tuple[str, ...]]:
 
 
 def _holds(entry: DecisionEntry, text: str) -> bool:
-    """Whether every word stands somewhere in what was decided."""
+    """Whether every word occurs in the text of the decision."""
     words = text.casefold().split()
     if not words:
         return True

@@ -22,7 +22,7 @@ from sam_tui.core.ports.memory import (
 )
 
 MOST: Mapping[LearntKind, int] = {"discovery": 50, "solution": 50, "pattern": 30}
-"""How many of a kind a prune keeps unless its rule says otherwise (spec/sam.md 1.8)."""
+"""How many entries of a kind are kept when a prune's rule does not say (spec/sam.md 1.8)."""
 
 _DAY = 86_400.0
 _FIELDS = "subject, detail, examples, confidence, created_at, conversation, folder"

@@ -98,7 +98,7 @@ _BATCH, _KEPT = 64, 2048
 logger = logging.getLogger(__name__)
 
 MOST = 2000
-"""The newest memories of a scope that are compared; plain Python needs about 10 ms for them."""
+"""The most memories of a scope that are compared: the newest. Plain Python takes about 10 ms for them."""
 
 
 class MemoryVectors:

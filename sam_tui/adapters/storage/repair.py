@@ -17,16 +17,17 @@ from sam_tui.core.errors import StorageError
 from sam_tui.core.messages import load_message
 
 _REBUILT = ("message_words", "indexed_messages", "writers")
-"""What is made anew by itself."""
+"""Tables that are not rescued, because the program builds them again."""
 _SHADOWS = ("_data", "_idx", "_content", "_docsize", "_config")
 _SIDE_FILES = ("-wal", "-shm")
 _MAGIC, _HEADER, _SIZE = b"SQLite format 3\0", 100, slice(28, 40)
-"""Of the database file format: its first bytes, their length in all, the fields for its size."""
+"""The SQLite file format: the first bytes, the length of the header, the header's fields for the file
+size."""
 _INTERIOR, _LEAF = 5, 13
-"""The kinds of the pages of a table: one that names others below it, one with rows."""
+"""The types of the b-tree pages of a table: one that refers to other pages, one with rows."""
 _LARGEST = 2**63 - 1
 _SINGLE_STEPS = 256
-"""After so many numbers of unreadable rows, more than a page has, the steps get longer."""
+"""After so many row ids in a row that cannot be read, more than a page has, the steps grow."""
 Values = tuple[Any, ...]
 
 

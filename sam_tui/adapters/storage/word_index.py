@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _COMPOUND = re.compile(r"_|[a-z][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z]\d|\d[A-Za-z]")
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
-"""Scripts without spaces between words; they are indexed by pairs of characters."""
+"""Characters of scripts without spaces between words, which are indexed as pairs of characters."""
 _VOWEL = re.compile(r"[aeiouy]")
 
 COMMON = frozenset(
@@ -36,7 +36,7 @@ COMMON = frozenset(
         " us was we were what when where which who why will with would you your",
     )
 )
-"""English words that say nothing about a text."""
+"""English words that are too common to distinguish texts."""
 
 
 def terms(text: str) -> list[str]:
@@ -100,13 +100,13 @@ _COMMON_STEMS = frozenset(_stem(word) for word in COMMON)
 
 CANDIDATES = 200
 MOST_TERMS = 48
-"""Distinct terms of a query that count; the rest of a longer one is not looked for."""
+"""The most distinct terms of a query that are searched for."""
 
 _K, _B = 1.2, 0.75
-"""BM25: how soon repeats stop counting, and how much length matters."""
+"""BM25's k1, how soon repeated terms stop counting, and b, how much the length of a text matters."""
 _PRIOR_TEXTS, _PRIOR_LENGTH = 20, 30
-"""Texts of so many terms that every scope is taken to hold besides its own. Without them a scope of
-one memory would take each of its words for common."""
+"""How many texts of how many terms each scope is assumed to have besides its own. Without them, every word
+of a single memory would count as common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class _Weigher:
     usual: float
 
     def score(self, words: Sequence[str]) -> float:
-        """What a text says of the query; 0 for nothing."""
+        """The relevance of a text for the query; 0 if no term occurs in it."""
         counts = Counter(words)
         norm = _K * (1 - _B + _B * len(words) / self.usual)
         return sum(

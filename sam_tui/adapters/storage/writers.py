@@ -16,7 +16,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.storage import Writer
 
 FOLDER = ".writers"
-"""What the folder of the locks has in place of the database's ending."""
+"""The suffix of the folder of the locks, which is otherwise named like the database."""
 _TOKEN = re.compile("[0-9a-f]{32}")
 _SELECT = "SELECT token, program, process, since FROM writers WHERE conversation = ?"
 
@@ -53,7 +53,7 @@ class Writers:
             self._remove(row[0])
 
     def release(self, conversation: ConversationId) -> None:
-        """Let others write to it."""
+        """Give up the lease, so that other programs can write to the conversation."""
         key = storable(conversation)
         if key not in self._claimed:
             return

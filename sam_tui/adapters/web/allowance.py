@@ -7,7 +7,7 @@ from sam_tui.core.errors import ToolError
 
 _MOST_HOSTS = 512
 _LONGEST_WAIT = 30.0
-"""Seconds: who would have to wait longer is refused instead."""
+"""A request that would have to wait more seconds than this is refused."""
 
 
 @dataclass(frozen=True, slots=True)

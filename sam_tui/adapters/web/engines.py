@@ -64,7 +64,7 @@ _OTHERS = (
     " or SEARCH_API_KEY and CSE_ID."
 )
 _ROBOT = (202, 403, 418, 429)
-"""Statuses of the page that asks whether one is a robot."""
+"""HTTP statuses with which a search engine asks for proof that a person is searching."""
 
 
 class DuckDuckGo:

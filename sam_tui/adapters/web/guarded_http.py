@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 OFFERED = "gzip, deflate"
-"""The encodings asked for; brotli and zstd would need more libraries."""
+"""The encodings that are accepted; brotli and zstd would need more libraries."""
 
 
 _HEADER = 64
-"""Bytes within which a compression shows whether it is what it says; names may make a header longer."""
+"""How many of the first bytes are stored until they expand, so that they can be tried as raw deflate."""
 
 
 class Decoder:
@@ -81,7 +81,7 @@ class Decoder:
 
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
-"""All addresses of a name, as text. Raises ``OSError`` where there are none."""
+"""Returns all addresses of a host, as text. Raises ``OSError`` if there are none."""
 
 MOST_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -270,7 +270,7 @@ class GuardedWeb:
 
 
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Stands in where no TLS can come up; it trusts nobody."""
+"""The TLS context of requests without TLS. It has no certificates, so it trusts no server."""
 
 
 async def _read(target: UrlTarget, response: "httpx.Response", most_bytes: int) -> Page:

@@ -29,7 +29,7 @@ NEEDED: Mapping[str, Sequence[str]] = {
     "serpapi": (KEY,),
     "duckduckgo": (),
 }
-"""The engines, and the variables that each needs; the first whose variables are set is taken."""
+"""The variables that each engine needs. The first engine whose variables are all set is used."""
 _ONLY_BY_NAME = ("serpapi",)
 
 

@@ -13,8 +13,8 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 _LONGEST = 8192
 _FORM = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*):(?P<slashes>[/\\]*)(?P<rest>.*)", re.I | re.S)
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
-_KEPT = "/?:@!$&'()*+,;=~-._%[]|^{}"
-"""What stays as it is in a path or query; everything else is percent-encoded."""
+_UNESCAPED = "/?:@!$&'()*+,;=~-._%[]|^{}"
+"""The characters of a path or query that are not percent-encoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _parted(url: str) -> tuple[str, str]:
     path = tail.partition("#")[0]
     if not path.startswith("/"):
         path = "/" + path
-    return authority, quote(path, safe=_KEPT)
+    return authority, quote(path, safe=_UNESCAPED)
 
 
 def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:

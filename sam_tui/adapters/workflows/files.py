@@ -27,7 +27,7 @@ from sam_tui.core.workflow.definitions.model import NAME
 
 PROJECT = ".sam"
 MOST_FILES = 500
-"""Files of one folder; a definition folder with more is not one."""
+"""The most files of a folder that are read."""
 Kind = Literal["workflow", "persona"]
 _KINDS: tuple[tuple[Kind, str], ...] = (
     ("persona", "personas"),

@@ -11,12 +11,12 @@ from typing import Any, cast
 import yaml
 
 LARGEST = 256_000
-"""Bytes of a definition file."""
+"""The most bytes of a definition file."""
 _DEEPEST = 30
 _MOST_VALUES = 5_000
-"""Reading one takes a tenth of a millisecond and more."""
+"""The most values of a front matter; reading one takes 0.1 ms or more."""
 _LONGEST_NUMBER = 60
-"""Characters: YAML has numbers to the base 60, whose reading takes long when they are long."""
+"""The most characters of a number, because long ones in YAML's base 60 take long to read."""
 _PLAIN = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 Place = tuple[str | int, ...]
@@ -43,7 +43,7 @@ class _Loader(yaml.SafeLoader):
     """Plain values only; a date stays the text that it was."""
 
     depth = values = 0
-    """Values that the one being read lies in, and those read so far."""
+    """How deep the present value is nested, and how many values were read so far."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Refuse what could make a small file large."""
@@ -87,7 +87,7 @@ def read_front_matter(text: str) -> FrontMatter:
 
 
 def _fields(source: str, line_numbers: dict[Place, int]) -> dict[str, Any]:
-    """What the YAML says; notes the line of every value. Raises ``FrontMatterFault``."""
+    """The values of the YAML text; notes the line of each. Raises ``FrontMatterFault``."""
     try:
         node = _compose(source)
         fields: Any = {} if node is None else _value(node, (), line_numbers)

@@ -22,11 +22,11 @@ from sam_tui.core.workflow.lazy import DATABASE
 from sam_tui.sqlite import SqliteDatabase, opened
 
 _BUSY_SECONDS = 5.0
-"""Seconds for which a write waits for another process."""
-_HELD = 16
-"""Letters of an execution's hash that name its lock file."""
+"""Seconds that a write waits for other processes."""
+_LOCK_DIGITS = 16
+"""How many hexadecimal digits of an execution's hash name its lock file."""
 _INEXACT = 2.0
-"""Seconds by which two clocks that nobody puts elsewhere may differ."""
+"""A smaller difference of the system clock, in seconds, is not treated as a change by somebody."""
 _PUT = (
     "UPDATE attempts SET started_at = started_at + :ahead, deadline = deadline + :ahead"
     " WHERE status = 'open'",
@@ -159,7 +159,7 @@ class SqliteWorkflows(SqliteDatabase):
     @contextmanager
     def hold(self, execution: str) -> Generator[bool, None, None]:
         """Lock an execution by a file; the kernel releases the lock when the process ends."""
-        name = hashlib.sha256(execution.encode("utf-8", "replace")).hexdigest()[:_HELD]
+        name = hashlib.sha256(execution.encode("utf-8", "replace")).hexdigest()[:_LOCK_DIGITS]
         folder = self.path.with_suffix(".locks")
         with self.explained("locked"):
             folder.mkdir(mode=0o700, exist_ok=True)

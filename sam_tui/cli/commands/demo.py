@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sam_tui.ui.app import SamApp
 
 LOOK_SECONDS = 4.0
-"""How long ``--auto`` leaves a question, and the end, on the screen."""
+"""Seconds for which ``--auto`` shows a question, and the last screen."""
 
 
 @click.command("demo", short_help="Show the workbench on a sample project.")

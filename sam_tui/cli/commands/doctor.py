@@ -66,10 +66,10 @@ def _show(checks: Sequence[DoctorCheck]) -> None:
             click.echo(terminal_safe(f"  {'':<16} {check.advice}"))
 
 
-_LOOKED_AT = 500
-"""Decisions at the end of the log whose seals are checked."""
+_CHECKED_SEALS = 500
+"""The number of the newest decisions whose seals are checked."""
 _PATIENCE = 2.0
-"""Seconds that a lock on the database is waited for."""
+"""Seconds to wait for a lock on the database."""
 _MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
 
 
@@ -267,13 +267,13 @@ def _audit(folders: "AppFolders") -> DoctorCheck:
 
     storage = open_storage(folders.data_dir)
     try:
-        broken = storage.decisions.first_broken(last=_LOOKED_AT)
+        broken = storage.decisions.first_broken(last=_CHECKED_SEALS)
     finally:
         storage.close()
     if broken is not None:
         fault = f"entry {broken} was changed, or others before it are missing"
         return DoctorCheck("audit log", "missing", fault, "sam-tui audit verify")
-    return DoctorCheck("audit log", "ok", f"the last {_LOOKED_AT} decisions are unchanged")
+    return DoctorCheck("audit log", "ok", f"the last {_CHECKED_SEALS} decisions are unchanged")
 
 
 def _trust(folders: "AppFolders", workspace: str) -> DoctorCheck:

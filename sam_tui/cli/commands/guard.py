@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
 _HTTPS = 443
-"""The port that is meant where none is named."""
+"""The port of a host that is named without one."""
 
 
 @click.group("guard", short_help="What the guard decides, its rules and grants.")

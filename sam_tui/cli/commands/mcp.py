@@ -132,7 +132,7 @@ async def _serve(values: Values, source: int, sink: int) -> None:
 
 
 def _announced(token: "BearerToken") -> Callable[[int], None]:
-    """Say where the server is and where its token lies; never the token itself."""
+    """Prints the server's address and the file of its token, but never the token."""
 
     def announce(port: int) -> None:
         from sam_tui.mcp_server.transports import endpoint

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 START_SECONDS = 3600.0
-"""Each server has its own, shorter limit."""
+"""Seconds to wait for all servers. It is long because each server has its own, shorter limit."""
 _MARKS = {"ready": "✓", "failed": "✗", "untrusted": "·", "disabled": "·"}
 
 
@@ -238,7 +238,7 @@ def _own_file(values: Values) -> str:
 
 
 def _entry(values: Values) -> dict[str, Any]:
-    """What the file will hold. Raises ``UsageError`` for what does not go together."""
+    """The entry to write to the file. Raises ``UsageError`` for options that exclude each other."""
     first, *extra = values["target"]
     timeout = {"timeout": values["timeout"]} if values["timeout"] else {}
     if first.startswith(("http://", "https://")):

@@ -22,7 +22,7 @@ from sam_tui.core.authorization.paths.secrets import PLAN_TOKEN, WEB_TOKEN
 from sam_tui.core.errors import UsageError
 
 _OWN = ("port", "hand_out", "web", "public_url", "most_workbenches")
-"""Options that are no workbench's."""
+"""Options of the command that are not passed on to workbenches."""
 _ADDRESS = re.compile(r"https?://(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::[0-9]{1,5})?")
 
 

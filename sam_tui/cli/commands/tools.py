@@ -38,9 +38,9 @@ from sam_tui.headless.prompt_input import read_prompt
 _OWN = {"package": "sam-tui", "version": __version__, "api": API}
 DONE, FAILED, USAGE, NEEDS_APPROVAL = 0, 1, 2, 3
 _OF_SERVERS = (SERVERS, "Context7DocumentationTool")
-"""How tools begin that are there once the servers of MCP are."""
+"""Beginnings of names of tools that exist only once the MCP servers have started."""
 _STARTERS = ("terminal_operations.", "build_and_version_control.")
-"""Tools of operations that start what goes on after the call."""
+"""Prefixes of operations that may leave something running after the call."""
 
 
 @dataclass(frozen=True, slots=True)

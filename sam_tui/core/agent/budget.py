@@ -11,9 +11,9 @@ from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 300
-"""Model calls in one turn: seed 004's iteration limit."""
+"""The default limit of model calls in one turn (seed 004, iteration limit)."""
 MOST_STEPS = 1000
-"""Model calls of one turn that no request of the model goes beyond."""
+"""The most model calls of one turn to which the model may raise its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,10 @@ class Budget:
     usage: Usage = field(default_factory=Usage)
     parent: "Budget | None" = None
     limits: Limits = Limits()
-    """Of tokens and dollars; an answer that is on its way is not cut by them."""
+    """Limits of tokens and dollars, checked before each step, and up to how many steps ``max_steps`` may
+    be raised."""
     unmetered: bool = False
-    """Whether an answer came without what it used."""
+    """Whether the provider left out the usage of an answer, so that ``usage`` is too low."""
 
     def take_step(self) -> int:
         """Count one model call, before it is made. Raises ``BudgetExhausted``."""

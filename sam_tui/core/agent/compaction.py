@@ -23,14 +23,14 @@ from sam_tui.core.messages import (
 )
 
 TARGET = 0.6
-"""The share of the limit that a compaction leaves filled, so that the next one is some way off."""
+"""The share of the limit that a compaction leaves in use, so that the next one does not follow at once."""
 
 NOTES_OWNER = "sam-tui:notes"
-"""Whose data an answer carries that holds a model's notes; no provider is sent it."""
+"""The owner of an answer that contains a model's notes; such an answer's data are sent to no provider."""
 
 _SUMMARY_MOST = 2000
 _SMALLEST_TEXT = 8
-"""Tokens below which a clipped text says nothing."""
+"""A text that would be clipped to fewer tokens is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ def _units(messages: Sequence[Message]) -> list[tuple[int, int]]:
 
 
 def _waits(message: Message, waiting: set[CallId]) -> bool:
-    """Whether the message belongs to an answer whose calls still wait for these results."""
+    """Whether the message belongs to an answer whose calls have no results yet."""
     if isinstance(message, ToolMessage) and message.call_id in waiting:
         waiting.discard(message.call_id)
         return True

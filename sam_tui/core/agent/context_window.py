@@ -27,9 +27,9 @@ from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.registry import Registry
 
 _WHOLE_LEAVES = 1 / 6
-"""The share of a context that all tools must leave to messages; else only some of them are told."""
+"""The share of a context that must remain for messages if the model gets all tools, not a short list."""
 _SHORT_LEAVES = 1 / 4
-"""The share that the tools of a short list leave, as far as they can."""
+"""The share that should remain for messages if the model gets a short list of tools."""
 
 
 def opening(requests: RequestBuilder, registry: Registry, context: int | None) -> RequestBuilder:
@@ -141,9 +141,9 @@ def _topics(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 _MOST_ABOVE = 8
-"""How many times its context a request can be: a provider whose refusal names less means something else."""
+"""A context size in a refusal is believed only if the request was less than so many times as large."""
 _STEP_BACK = 0.6
-"""The share of what was refused to try next, where the refusal names no limit."""
+"""If a refusal names no context size, the next request is this share of the refused one."""
 
 
 class Room:

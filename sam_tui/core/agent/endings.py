@@ -44,7 +44,7 @@ TOLD = {
     "text": "The model wrote a call as text, which does not run; it is asked to call the tool.",
     "tools": "The tools changed: the provider's cache of this conversation begins anew.",
 }
-"""Notices for the person about an answer that ended too early, by its end, and about changed tools."""
+"""Notices for the person: by how an answer ended too early, and ``tools`` for changed tools."""
 
 
 class Endings:

@@ -10,7 +10,7 @@ from sam_tui.core.messages import Message
 from sam_tui.core.ports.storage import ConversationStore
 
 LOOK = 0.5
-"""Seconds between two looks at the store: SQLite tells no other process of a change."""
+"""Seconds between two reads of the store, because SQLite does not notify other processes."""
 
 
 async def taken_over(

@@ -20,7 +20,7 @@ from sam_tui.core.ports.model import (
 )
 
 Mend = Callable[[Model, ModelAuthError], Awaitable[Model | None]]
-"""The same model with another key; None where there is none."""
+"""Returns the same model with another key; None if there is no other key."""
 
 
 class Mending:
@@ -71,7 +71,7 @@ class RetryPolicy:
 
 
 COOLING_SECONDS = 300.0
-"""How long a model that was overloaded is left alone before it is asked again."""
+"""Seconds for which an overloaded model is not used."""
 
 
 class FallbackModel:

@@ -12,10 +12,10 @@ from sam_tui.core.tooling.contract import Schedule
 from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
 
 AT_ONCE = 8
-"""Calls that run side by side at most."""
+"""The most calls that run at the same time."""
 
 CANCELLED = "Cancelled by the person before it ended."
-"""What came of a call that had not ended."""
+"""The result of a call that was cancelled."""
 
 Run = Callable[[int], Awaitable[None]]
 

@@ -22,9 +22,9 @@ from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.usage import Usage
 
 DEFAULT_STEPS = 15
-"""Model calls of a subagent by default: seed 004."""
+"""The default limit of model calls of a subagent (seed 004)."""
 AT_ONCE = 4
-"""Subagents that work side by side; the others wait."""
+"""The most subagents that work at the same time; the others wait."""
 
 _NEVER = frozenset({"run_subagent"})
 _TERMINAL = frozenset({"terminal_operations", "build_and_version_control"})
@@ -46,22 +46,21 @@ class SubagentAssignment:
     options: Mapping[str, object] | None = None
     """Further fields of its model requests, such as ``temperature``."""
     system_prompt: str = ""
-    """The id of a system prompt; empty for the one in use."""
+    """The id of its system prompt; empty for the one in use."""
     guidance: str = ""
-    """The words of one, in its place."""
+    """The text of a system prompt to use instead."""
     tools: frozenset[str] = frozenset()
-    """The tools, or operations of them, that it may call; empty for all it would have.
+    """The tools, or ``tool.operation``, that it may call; empty for all that subagents get.
 
-    One that names a tool of the terminal lets it run commands.
-    """
+    If one of them is a tool of the terminal, the subagent may run commands."""
     topic: str = ""
-    """A shared topic whose memory it joins; empty for none."""
+    """The shared topic whose memory it uses; empty for none."""
     fallback: str = ""
-    """The model to open where no turn of the sender runs: a call from the command line or over MCP."""
+    """The model to use if no turn of the sender runs, as for a call from the command line or over MCP."""
     workflow_mode: bool | None = None
-    """Whether an answer may ask for another step; None: as its sender's may."""
+    """Whether an answer may request another step; None for the sender's setting."""
     prepare: "Prepare | None" = None
-    """Hears the assignment's conversation before its first step; what it returns gates its calls."""
+    """Called with the subagent's conversation before its first step; returns the gate of its calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +96,9 @@ class Surroundings:
     engine: Callable[[], TurnEngine]
     open_model: "OpenModel"
     model_host: Callable[[str], str]
-    """Where requests to a model go, by its name; without one, to the model that was asked for."""
+    """The host of a model by its name; an empty name stands for the model that the person chose."""
     system: Callable[[str, str], str]
-    """The system prompt by its id, or of words."""
+    """The text of a system prompt, from its id and, in place of it, a text."""
     join_topic: Callable[[ConversationId, str], None]
 
 
@@ -114,7 +113,7 @@ class _Prepared:
     engine: TurnEngine
     model: Model
     opened: bool
-    """Whether the model was opened for this assignment alone."""
+    """Whether the model was opened for this assignment, and must be closed after it."""
     gate: Gate | None
     prompt: str
 
@@ -166,7 +165,7 @@ class Subagents:
         return None if after in ("", before) else (before, after)
 
     def workflow_mode(self, conversation: ConversationId) -> bool | None:
-        """Whether an assignment at work was given workflow mode; None where nothing was said of it."""
+        """Whether a running assignment uses workflow mode; None if it did not specify that."""
         return self._modes.get(conversation)
 
     async def _run(

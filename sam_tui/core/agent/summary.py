@@ -30,14 +30,14 @@ from sam_tui.core.tooling.short_list import meant
 MOST_REQUESTS, MOST_ANSWERS, MOST_COMMITS, MOST_FILES, MOST_DECISIONS = 8, 5, 15, 30, 3
 ORIGINAL = "[original] "
 TASK_LENGTH = 50
-"""Characters from which a request says by itself what the task is; "yes, do it" does not."""
+"""A request of at least so many characters states the task; a shorter one, as "yes, do it", does not."""
 
 _LEAD = "What left the context, in short. recall_history finds the words themselves."
 _TASK = "Current task: "
 _UNANSWERED = "Questions without an answer"
 _COMMIT = re.compile(r"^\[(?:[^\]\s]+ (?:\([^)\n]*\) )?)?([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
 _COMMITTERS = ("terminal_operations", "build_and_version_control")
-"""Tools whose results may report a commit. A web page that looks like one is not believed."""
+"""Tools whose results may report a commit. Other results, such as web pages, can contain fakes."""
 _FILE_KEYS = frozenset({
     "filepath", "path", "newpath", "oldpath", "filename", "outputpath", "documentpath",
 })  # fmt: skip
@@ -61,7 +61,7 @@ class ThreadSummary:
     decisions: tuple[str, ...] = ()
     tools: Mapping[str, int] = field(default_factory=dict[str, int])
     questions: tuple[str, ...] = ()
-    """What the agent asked the person and nobody answered."""
+    """Questions of the agent that the person did not answer."""
 
 
 def summarise(messages: Sequence[Message]) -> ThreadSummary:

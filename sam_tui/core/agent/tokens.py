@@ -16,11 +16,11 @@ from sam_tui.core.messages import (
 )
 
 OUTPUT_TOKENS = 8000
-"""Tokens that are reserved for the answer; of a small context a quarter."""
+"""The tokens that are reserved for the answer, but at most a quarter of the context."""
 SMALLEST = 256
-"""Tokens for messages below which no conversation can go on."""
+"""The least tokens for messages with which a conversation can continue."""
 RESERVE = 0.15
-"""The share of a context that is left free, because the estimate is one (spec/sam.md 6.7)."""
+"""The share of a context that remains free because token counts are estimates (spec/sam.md 6.7)."""
 
 _PARTS = {
     "user": "your messages",
@@ -29,7 +29,7 @@ _PARTS = {
     "tool": "results of",
 }
 PER_IMAGE = 1_600
-"""Tokens of a large image, as Anthropic counts it; other providers take less."""
+"""The tokens of a large image, as Anthropic counts them; other providers count fewer."""
 _PER_MESSAGE, _PER_CALL, _WRAPPER = 4, 20, 9
 
 

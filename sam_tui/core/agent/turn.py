@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     from sam_tui.core.prompt.attachments import Attachments
 
 Steering = Callable[[], Iterable[str]]
-"""Takes the messages that wait to join a turn behind the calls of a step; none is taken twice."""
+"""Returns and removes the prompts that were typed meanwhile, to be added after the calls of a step."""
 Arrivals = Callable[[ConversationId], Awaitable[None]]
-"""Lets tools that have come since join the others, before a message of the person is answered."""
+"""Adds tools that have become available to the registry, before a prompt is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +79,24 @@ class TurnEngine:
     budgets: Budgets
     room: Room
     workflow_mode: bool = False
-    """Whether an answer that says ``{"status": "continue"}`` is followed by another."""
+    """Whether an answer that contains ``{"status": "continue"}`` is followed by another step."""
     arrivals: Arrivals | None = None
-    """None where the tools are what they are."""
+    """None if the tools cannot change."""
     worded: Callable[[str], str] = lambda text: text
-    """A message of the person's as the model reads it: one that names a skill is put in words."""
+    """Rewrites a prompt for the model: one that names a skill or command becomes its text."""
     answers: AnswerLimits = field(default_factory=AnswerLimits)
-    """How large one answer of a model may be."""
+    """The limits of one answer's size."""
     mending: Mending = field(default_factory=Mending)
-    """Who has another key where a provider refuses one."""
+    """Gets another key if a provider refuses one."""
     notetaker: "Notetaker | None" = None
-    """Who asks models for notes on what leaves their context; None where rules alone decide."""
+    """Lets models write notes on messages that leave the context; None if a summary is made by rules."""
     recorder: "CallRecorder | None" = None
-    """Who keeps what each call sent and got; None where nobody does."""
+    """Stores the request and the answer of each model call; None if they are not stored."""
     attachments: "Callable[[], Attachments] | None" = None
-    """Who reads the files that a message names; None for a message that no person wrote."""
+    """Reads the files that a prompt names; None for prompts that no person wrote."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "TurnEngine":
-        """The same engine without some tools, whose questions say who asks."""
+        """The same engine without some tools; ``asker`` is named in its questions."""
         executor = self.executor.narrowed(withheld, asker=asker)
         requests = self.requests.narrowed(executor.registry.schemas_json, system=system)
         return replace(self, executor=executor, requests=requests, arrivals=None, attachments=None)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from sam_tui.core.errors import StoppedByHook, UsageError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.hooks import HookEvent
-from sam_tui.core.tooling.hooks import Asker, Hooking, Said
+from sam_tui.core.tooling.hooks import Asker, Hooking, HooksVerdict
 
 MOST_STOPS = 8
-"""How often hooks may send a turn on: a hook that never agrees must not run for ever."""
+"""How often hooks may continue a turn, so that a hook which never agrees cannot do so forever."""
 
 
 @dataclass(slots=True)
@@ -21,9 +21,9 @@ class HookedTurn:
     conversation: ConversationId
     who: str
     stops: int = 0
-    """How often its end was put off."""
+    """How often hooks continued the turn."""
     compacting: bool = False
-    """Whether hooks were informed that the context is nearly full."""
+    """Whether hooks were informed that a compaction is near."""
 
     async def admit(self, text: str, opening: str) -> tuple[str, ...]:
         """Context that hooks add to a message. Raises ``StoppedByHook`` if one refuses the message.
@@ -77,7 +77,7 @@ class HookedTurn:
 
     async def _ask(
         self, event: HookEvent, facts: Mapping[str, object], *, subject: str = ""
-    ) -> Said:
+    ) -> HooksVerdict:
         asker = Asker.of_turn(self.conversation, self.who)
         return await self.hooking.ask(event, asker, facts, subject=subject)
 
@@ -86,7 +86,7 @@ def _compaction(trigger: str, instructions: str) -> dict[str, str]:
     return {"trigger": trigger, "custom_instructions": instructions}
 
 
-def _require(verdict: Said, what: str, *, refusable: bool) -> None:
+def _require(verdict: HooksVerdict, what: str, *, refusable: bool) -> None:
     if verdict.halt or (refusable and verdict.word == "deny"):
         reason = verdict.halt or verdict.reason
         raise StoppedByHook(f"{what}: {reason}", hint=f"The hook: {verdict.rule}")

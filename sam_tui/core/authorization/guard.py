@@ -6,7 +6,7 @@ from dataclasses import replace
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Write
 from sam_tui.core.authorization.grants.grants import Grant, Grants
 from sam_tui.core.authorization.grants.scopes import (
-    LOOKED_AT,
+    PAST_DECISIONS,
     ScopeOffer,
     chosen_of,
     grant_seconds,
@@ -55,7 +55,7 @@ from sam_tui.core.ports.processes.sandbox import Network, OutsideAccess
 from sam_tui.core.verdict import REHEARSAL, Decision
 
 ONCE = "this call"
-"""The scope of a decision that holds for nothing else."""
+"""The scope of a decision for one call."""
 
 
 class Guard:
@@ -309,7 +309,7 @@ class Guard:
         return replace(verdict, targets=explained.targets)
 
     async def _ask(self, request: Request, explained: Explanation) -> Decision | None:
-        """What the person decides; None where another answer made the question needless."""
+        """The person's decision; None if another answer made the question unnecessary."""
         on_offer = await self._simulated(request, explained.asking)
         question = self._question(request, explained, on_offer)
         ahead = request.allowed_ahead(question)
@@ -351,7 +351,7 @@ class Guard:
         sources = await self._sources() if request.operation == CONNECT else ()
         past: Sequence[DecisionEntry] = ()
         if self._history is not None:
-            past = self._history.past(self.workspace.root, request.operation, limit=LOOKED_AT)
+            past = self._history.past(self.workspace.root, request.operation, limit=PAST_DECISIONS)
         on_offer = self._offers(request, judgements, sources)
         return tuple(simulated(offer, past, self.policy) for offer in on_offer)
 
@@ -378,7 +378,7 @@ class Guard:
         return on_offer
 
     def _take(self, request: Request, offer: ScopeOffer) -> str:
-        """Make of a choice what it says; the scope in words."""
+        """Make the grants of the chosen scope; returns the scope in words."""
         if offer.saved and self._saved is not None:
             rules = [saved_rule(saved, self._saved.add(saved)) for saved in offer.saved]
             self.policy = self.policy.with_rules(rules)

@@ -11,13 +11,13 @@ from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
 
 TOGETHER = "this call, answered in a list"
-"""The scope of a decision that the person made before the call's turn came."""
+"""The scope of a decision that the person made in the list of all calls of a message."""
 _AHEAD = ("once", "deny")
-"""What can be answered ahead."""
+"""The choices that are accepted for a call before its question is open."""
 
 
 class PendingCall(Protocol):
-    """What is compared of a request: the call, what it touches, and what it was given."""
+    """The parts of a request that are compared with those of another one."""
 
     @property
     def conversation(self) -> ConversationId: ...

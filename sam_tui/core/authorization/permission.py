@@ -16,13 +16,13 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.verdict import Decision
 
 _COLUMNS, _ROWS = 56, 8
-"""Of the agent's words."""
+"""The size in which the agent's words are shown; the rest is cut."""
 _THEN = "It was refused before, and the agent asks for it; a yes applies to later calls"
 
 
 @dataclass(frozen=True, slots=True)
 class Plea:
-    """What the agent asks: leave to call ``operation``. ``words`` are its own, and only shown."""
+    """The agent's request for permission to call ``operation``. ``words`` are its own, and only shown."""
 
     conversation: ConversationId
     call: CallId

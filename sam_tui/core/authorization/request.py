@@ -23,7 +23,7 @@ from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.verdict import DecidedBy, Decision, Outcome
 
 TIMED_SECONDS = 300.0
-"""How long a timed grant lasts: seed 004, Temporary Grants."""
+"""Seconds that a timed grant lasts (seed 004, Temporary Grants)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class GuardTerms:
     history: DecisionHistory | None = None
     saved: RuleStore | None = None
     shield: Shield = field(default_factory=Shield)
-    """Puts placeholders for secrets into every question."""
+    """Redacts secrets in questions."""
 
 
 class ShownPreview:
@@ -59,7 +59,7 @@ class ShownPreview:
         return self._shown
 
     def require_unchanged(self) -> None:
-        """Raises ``ToolError`` where the call would no longer do what was shown."""
+        """Raises ``ToolError`` if the call would no longer have the effect that was shown."""
         if self._shown is not None and tuple(self._compute()) != self._shown:
             raise ToolError(
                 "The files changed while the question was open, so the call would do "
@@ -79,31 +79,31 @@ class Request:
     accesses: tuple[LocatedAccess, ...]
     preview: Callable[[], Sequence[Diff]]
     asker: str = ""
-    """Who asks, where it is not the agent itself."""
+    """The subagent that asks; empty for the agent itself."""
     then: str = ""
-    """What a yes brings, where that is not plain."""
+    """What a yes leads to, if the question does not show it."""
     once: str = "this call only"
     """What a single yes covers, in words."""
     rehearsable: bool = False
     """Whether it can be tried on a copy of the workspace first."""
     called: str = ""
-    """The operation of the call that leads to it, where that is another one."""
+    """The operation of the call during which this is asked; empty if it is ``operation``."""
     words: str = ""
-    """What the agent says about it: shown, and never judged."""
+    """The agent's own words about it, which are shown but not judged."""
     draft: Callable[[], Draft | None] = lambda: None
     """The proposed content, if the person can change it."""
     require_unchanged: Callable[[], None] = lambda: None
-    """Raises ``ToolError`` where it would no longer do what was shown of it."""
+    """Raises ``ToolError`` if the call would no longer have the effect that was shown."""
     remark: str = ""
-    """What the person said when they changed what is proposed."""
+    """The person's comment when they changed the proposed content."""
     revision: str = ""
-    """As of ``ApprovalRequest``."""
+    """See ``ApprovalRequest.revision``."""
     ahead: bool = False
-    """Whether it is about calls to come: none waits for the answer."""
+    """Whether the request is for later calls, so that no call waits for the answer."""
     arguments: str = ""
     """The arguments of the call, as the model or a hook wrote them."""
     message: "MessageCalls[Request]" = field(default_factory=lambda: MessageCalls[Request]())
-    """The calls that stand in one message with it."""
+    """The calls of the same assistant message."""
 
     def reason(self, why: str) -> str:
         """The reason of a question, followed by what a yes brings about."""
@@ -260,7 +260,7 @@ class WaitingQuestions:
     async def ask(
         self, conversation: ConversationId, call: CallId, question: ApprovalRequest
     ) -> InquiryOutcome:
-        """Ask what no other answer can make needless."""
+        """Ask a question that no other answer can make unnecessary."""
         return await self._inquiries.ask(conversation, call, question.redacted(self._shield.redact))
 
     async def ask_about(

@@ -6,7 +6,7 @@ from sam_tui.core.ports.policy import Believed, Inspection, TrustState, TrustSto
 from sam_tui.core.text.plain import gist
 
 _NAMED = 4
-"""Changes that are named."""
+"""How many changes are named; further ones are counted."""
 
 
 class FolderTrust:
@@ -77,7 +77,7 @@ class FolderTrust:
         return self._store.changes(self.folder)
 
     def withdrawal(self) -> str:
-        """What is said when the trust ended because of changes: the first of them."""
+        """The notice that the trust ended because of changes, with the first of them."""
         changes = self.changes()
         listed = ", ".join(gist(change, 60) for change in changes[:_NAMED])
         more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""

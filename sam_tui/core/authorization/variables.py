@@ -22,19 +22,19 @@ _KNOWN_FORM = re.compile(
     r"|dapi[0-9a-f]{32}|whsec_|ops_eyJ|AGE-SECRET-KEY-1|AccountKey="
     r"|AKIA[0-9A-Z]{16}|npm_\w{20}|hf_\w{20}|eyJ[\w-]{10,}\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
-_NEEDED = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY"})
-"""These lead to a place or a service, which is asked for by itself."""
-_WANTED = re.compile(
+_JUDGED_BY_USE = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY"})
+"""Variables that name a file or socket, whose use is judged by itself."""
+_MISSING_CREDENTIALS = re.compile(
     r"\b(?:401|403|unauthori[sz]ed|unauthenticated|forbidden|authenticat\w*|credentials?|api[ _-]?key"
     r"|access (?:key|token)|token|log ?in|password|environment variables?)\b",
     re.IGNORECASE,
 )
-"""How programs speak of what they lack."""
+"""Words with which programs report that credentials are missing."""
 
 
 def looks_secret(name: str, value: str) -> bool:
     """Whether a variable looks like a secret: by its name, or by the form of what it holds."""
-    if not value or name in _NEEDED:
+    if not value or name in _JUDGED_BY_USE:
         return False
     if _KNOWN_FORM.search(value) or _PASSWORD_IN_URL.match(value):
         return True
@@ -72,7 +72,7 @@ class PassedVariables:
         output; if none is named but the output speaks of credentials, all but the reserved ones."""
         names = self.withheld(environ)
         named = tuple(name for name in names if name in command or name in output)
-        if named or not _WANTED.search(output):
+        if named or not _MISSING_CREDENTIALS.search(output):
             return named
         return tuple(name for name in names if name not in self.reserved)
 

@@ -7,7 +7,7 @@ import stat
 from sam_tui.core.errors import ConfigurationError
 
 LARGEST_SETTINGS = 262_144
-"""Bytes of a settings or policy file."""
+"""The most bytes of a settings or policy file."""
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = _FILE | os.O_WRONLY | os.O_CREAT | os.O_TRUNC

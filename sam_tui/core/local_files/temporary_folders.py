@@ -9,9 +9,9 @@ from contextlib import suppress
 
 _RUN = "sam-tui-run-"
 SHELL = "sam-tui-shell-"
-"""Begins the folder of what a shell is started with."""
+"""The prefix of folders with the start-up files of a shell."""
 ACP = "sam-tui-acp-"
-"""Begins the folder of the socket at which programs in an editor's terminals report."""
+"""The prefix of folders with the socket for programs in an editor's terminals."""
 
 
 class Scratch:

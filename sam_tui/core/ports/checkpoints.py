@@ -8,7 +8,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.files import FilesByPath
 
 REWIND = "rewind"
-"""The operation of a checkpoint that was made before files were restored: the way forward again."""
+"""The operation of the checkpoint that is made before files are restored, so that this can be undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class ChangedFile:
     fate: FileFate
     foreign: bool
     difference: str = ""
-    """A unified diff from now to then; empty for binary content."""
+    """A unified diff from the present content to the restored one; empty for binary content."""
     modes: str = ""
-    """The kinds that git knows, now and then, where they differ: ``100755 → 100644``."""
+    """The file modes of git, now and restored, if they differ: ``100755 → 100644``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class RewindPlan:
 
     checkpoint: Checkpoint
     now: str
-    """The git tree of the workspace as it was looked at."""
+    """The git tree of the workspace when the plan was made."""
     changes: tuple[ChangedFile, ...]
     untouched: int = 0
     beyond: tuple[str, ...] = ()

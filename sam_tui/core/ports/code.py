@@ -283,7 +283,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
-    """What can be run. ``missing`` says in words what a project asks for and is not installed."""
+    """The checks that can run. ``missing`` names, in words, checkers of the project that are not
+    installed."""
 
     checks: tuple[Check, ...]
     missing: tuple[str, ...]
@@ -294,7 +295,7 @@ class Checkers(Protocol):
     """The linters, type checkers and compilers of a workspace."""
 
     def plan(self, paths: Sequence[str]) -> CheckPlan:
-        """What fits these paths (as arguments give them), or the whole workspace without any."""
+        """The checks for these paths (as passed), or for the whole workspace if there are none."""
         ...
 
     def read(self, check: Check, output: str) -> Sequence[Diagnostic]:

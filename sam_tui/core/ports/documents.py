@@ -8,7 +8,7 @@ from typing import Literal, Protocol, get_args
 from sam_tui.core.messages import Image
 
 DocumentFormat = Literal["pdf", "docx", "pptx", "xlsx", "markdown", "rtf", "txt"]
-"""What can be written."""
+"""The formats that can be written."""
 
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = get_args(DocumentFormat)
 EXTENSIONS: Mapping[DocumentFormat, str] = {
@@ -118,7 +118,7 @@ class Documents(Protocol):
 
 
 MOST_COLUMNS, MOST_ROWS = 80, 40
-"""Pixels of a raster: two of them, one above the other, are a cell."""
+"""The most pixels of a raster; a cell shows two of them, one above the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Raster:
 
 
 Colour = tuple[int, int, int]
-"""Red, green and blue, each up to 255."""
+"""Red, green and blue, each from 0 to 255."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class StoredFile:
 
 
 FilesByPath = Mapping[str, StoredFile]
-"""Files by their paths below one folder."""
+"""Files by their paths relative to one folder."""
 
 
 class Files(Protocol):
@@ -150,7 +150,7 @@ class FileMatches:
 
 
 Hear = Callable[[str], None]
-"""Live progress: a line for people."""
+"""Receives a line of progress for people."""
 
 
 def unheard(_: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 OPEN = ("waiting", "queued", "applying")
-"""The states of a task that is not over."""
+"""The states of a task that has not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,13 @@ class FleetStatus:
     id: str
     workspace: str
     counts: Mapping[str, int]
-    """Tasks by their state."""
+    """How many tasks have each state."""
     cost: float | None
-    """US dollars; None while no price is known."""
+    """US dollars; None if no price is known."""
     tokens: int
     questions: int
     remaining: float | None
-    """Seconds until the end, estimated from what ended so far."""
+    """Seconds until the end, estimated from the tasks that have ended; None if none has or all have."""
     driven: bool
 
     @property

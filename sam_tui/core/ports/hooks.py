@@ -78,10 +78,10 @@ class HookAnswer:
     halt: str = ""
     warning: str = ""
     message: str = ""
-    """What the hook has to say to the person."""
+    """A message of the hook for the person."""
     seconds: float = 0.0
     updated: Mapping[str, object] | None = None
-    """What it wants a call to be given, in place of its whole input."""
+    """The input that the hook gives the call in place of its whole input; None to leave it."""
 
 
 @dataclass(frozen=True, slots=True)

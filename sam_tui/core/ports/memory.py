@@ -7,7 +7,7 @@ from typing import Literal, NewType, Protocol, get_args
 from sam_tui.core.ids import ConversationId
 
 Scope = NewType("Scope", str)
-"""Whose memory: ``topic:`` and a shared topic's name, or a conversation's id where none is shared."""
+"""Whose memory: ``topic:`` with the name of a shared topic, or the id of a conversation without one."""
 
 MemoryType = Literal["interaction", "fact", "preference", "task", "document"]
 LearntKind = Literal["discovery", "solution", "pattern"]

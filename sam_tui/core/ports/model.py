@@ -101,7 +101,7 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """What the status bar shows, such as ``openai/gpt-4o``."""
+        """The name in the status bar, such as ``openai/gpt-4o``."""
         ...
 
     @property

@@ -8,7 +8,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.verdict import Decision
 
 TrustState = Literal["untrusted", "trusted", "changed"]
-"""``changed``: it was trusted, and its policy or instruction files are no longer those."""
+"""``changed``: the person trusted the folder, but its policy or instruction files have changed since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class SimpleCommand:
     redirections: tuple[Redirection, ...] = ()
     fed_by: int | None = None
     text: str = ""
-    """Its source."""
+    """The source text of the command."""
     leads: bool = False
-    """Whether all that follows in the text runs in the same shell, and only once this succeeded."""
+    """Whether the whole rest of the text runs in the same shell, and only if this command succeeded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class ShellText:
     commands: tuple[SimpleCommand, ...]
     unparsable: bool = False
     functions: tuple[str, ...] = ()
-    """Names that the text defines as functions, for certain and before it uses them."""
+    """Names that the text certainly defines as functions before it uses them."""
     evaluates: bool = False
-    """Whether the shell works out what a variable holds, which may be a command: ``$((x))``."""
+    """Whether the shell evaluates the content of a variable, which may run a command: ``$((x))``."""
 
 
 class ShellParser(Protocol):
@@ -259,6 +259,6 @@ class BundleFolder:
     name: str
     folder: str
     vouches: Callable[[str, bytes], bool]
-    """Whether this is what a file, by its name in the folder, held when it was trusted."""
+    """Whether a file, by its name in the folder, had this content when it was trusted."""
     intact: Callable[[], bool]
-    """Whether the folder holds what was trusted, and nothing else."""
+    """Whether the folder contains exactly what was trusted."""

@@ -10,7 +10,7 @@ from sam_tui.core.ids import ConversationId
 PromptKind = Literal["system", "personality", "mini"]
 PromptSource = Literal["built-in", "user", "workspace"]
 Origin = Literal["package", "user", "project"]
-"""Where a definition of a workflow or a persona comes from."""
+"""Where the definition of a workflow or a persona comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Skills(Protocol):
         ...
 
     def files(self, skill: Skill) -> Sequence[str]:
-        """What else lies in a skill's folder, relative to it; long lists are cut."""
+        """The other files in a skill's folder, relative to it; a long list is cut."""
         ...
 
 
@@ -192,7 +192,7 @@ class Instruction:
     file: str
     text: str
     personal: bool = False
-    """Whether it is the person's own."""
+    """Whether it is from the person's own files."""
     folder: str = ""
     left: int = 0
 

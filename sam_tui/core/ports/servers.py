@@ -8,9 +8,10 @@ from sam_tui.core.accesses import Access
 from sam_tui.core.ids import NO_CONVERSATION, ConversationId
 
 ServerSource = Literal["user", "project", "flag", "client", "bundle"]
-"""Who names it: a file of the person, the project, ``--mcp-config`` or a bundle; or a client, an editor."""
+"""Who configured the server: the person, the project, ``--mcp-config``, a client (an editor) or a
+bundle."""
 ServerStanding = Literal["waiting", "starting", "ready", "ended", "failed", "untrusted", "disabled"]
-"""``waiting`` before it is first started; ``ended`` ones are started again by the next call."""
+"""``waiting``: not yet started. An ``ended`` server is started again by the next call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class ServerReport:
     instructions: str = ""
     login: bool = False
     destructive: tuple[str, ...] = ()
-    """The tools that the server calls destructive."""
+    """The tools that the server declares destructive."""
 
     @property
     def marked_tools(self) -> tuple[str, ...]:
@@ -74,7 +75,7 @@ class TypedValue:
     argument: str
     value: str
     others: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The arguments before it."""
+    """The values of the arguments before it, by name."""
 
 
 class McpServers(Protocol):

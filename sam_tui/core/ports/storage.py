@@ -47,8 +47,7 @@ class SearchMatch:
 class CallDisplay:
     """The display of a call for people; the model does not read it.
 
-    ``decision`` says in words what was decided on it, and is empty where nobody was told.
-    """
+    ``decision`` is the decision on it in words, empty if it was not shown."""
 
     call: CallId
     seconds: float
@@ -210,7 +209,7 @@ class ConversationStore(Protocol):
         ...
 
     def release(self, conversation: ConversationId) -> None:
-        """Let others write to it."""
+        """Give up the lease, so that other programs can write to the conversation."""
         ...
 
     def writer(self, conversation: ConversationId) -> Writer | None:
@@ -253,11 +252,11 @@ class ConversationCatalog(Protocol):
         ...
 
     def pin(self, conversation: ConversationId, pinned: bool) -> None:
-        """Let it stand before the others, or no longer."""
+        """List the conversation before the others, or no longer."""
         ...
 
     def archive(self, conversation: ConversationId, archived: bool) -> None:
-        """Leave it out of lists, or no longer; a message brings it back by itself."""
+        """Leave the conversation out of lists, or no longer; a new message also brings it back."""
         ...
 
     def delete(self, conversation: ConversationId) -> None:
@@ -277,7 +276,7 @@ class ConversationCatalog(Protocol):
 
 
 class NoticeStore(Protocol):
-    """What the program said to the person in each conversation. Raises ``errors.StorageError``."""
+    """The notices that the person got in each conversation. Raises ``errors.StorageError``."""
 
     def add(self, conversation: ConversationId, level: str, text: str) -> None:
         """Store a notice behind the messages that are stored now."""

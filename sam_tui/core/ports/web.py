@@ -150,7 +150,7 @@ class WebPassage:
 
 
 class UrlGuard(Protocol):
-    """Says where requests that others make may go."""
+    """Judges the URLs of requests that other parts send, such as the MCP client."""
 
     async def passage(self, url: str) -> WebPassage:
         """Where this URL leads. Raises ``ToolError`` for one that is refused or not found."""

@@ -83,7 +83,7 @@ class StepRow:
     status: StepStatus = "pending"
     attempts: int = 0
     tries: int = 0
-    """Attempts since the step was last opened afresh: what the retry limit counts."""
+    """Attempts since the step was last opened again; the retry limit counts them."""
     cursor: int = -1
     output_json: str = ""
     error: str = ""

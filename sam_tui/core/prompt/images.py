@@ -5,7 +5,7 @@ import base64
 from sam_tui.core.messages import Image
 
 LARGEST = 3_750_000
-"""Bytes of one image: what Anthropic and OpenAI take of its Base64 form."""
+"""The most bytes of one image that Anthropic and OpenAI accept once it is Base64."""
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _MAGIC = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF8", "gif"))
 

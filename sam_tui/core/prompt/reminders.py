@@ -26,9 +26,9 @@ class TurnView:
     todos: tuple[Todo, ...]
     now: float
     new_message: bool = False
-    """Whether a message of the person is about to be added; else a tool loop goes on."""
+    """Whether a prompt is about to be added; otherwise the model continues after calls."""
     running: Tally | None = None
-    """The tally that is updated while messages are added; without one they are counted again."""
+    """A tally that is updated as messages are added; None to count ``messages``."""
 
     @property
     def tally(self) -> Tally:
@@ -37,7 +37,7 @@ class TurnView:
 
 
 class Reminder(Protocol):
-    """One injector. ``name`` is unique and stable; it is stored with what was said."""
+    """One injector. ``name`` is unique and stable, because it is stored with each reminder."""
 
     @property
     def name(self) -> str: ...
@@ -48,7 +48,7 @@ class Reminder(Protocol):
 
 
 ReminderChoice = Literal["muted", "pinned"]
-"""What the person chose for a reminder: muted, or pinned, which repeats it in long loops."""
+"""The person's choice for a reminder; ``pinned`` also repeats it in long turns."""
 
 
 class ReminderChoices(Protocol):
@@ -84,7 +84,7 @@ def quoted_line(text: str, width: int = 300) -> str:
 
 
 AGAIN_CALLS, AGAIN_TOKENS = 25, 20_000
-"""Model calls, and tokens at four characters each, after which a repeating reminder is sent again."""
+"""A repeating reminder is sent again after so many model calls or tokens, at four characters each."""
 
 
 def _far(messages: Sequence[Message]) -> bool:
@@ -119,7 +119,7 @@ def due_reminders(
 
 
 def _content(reminder: Reminder, view: TurnView, *, again: bool) -> str:
-    """What a reminder says; ``again``: also what it says once alone, and has said."""
+    """The text of a reminder; with ``again`` also the text that it usually sends only once."""
     content = reminder.content(view)
     if again and not content:
         content = reminder.content(_without(reminder.name, view))
@@ -146,9 +146,9 @@ def digest(text: str) -> str:
 # ---- images: they reach models with a reminder, for results of calls can hold none
 
 MOST_IMAGES = 20
-"""Images of one message."""
+"""The most images of one message."""
 IMAGES = "images"
-"""The name of the reminder that holds them."""
+"""The name of the reminder that contains images."""
 
 
 def described(image: Image) -> str:

@@ -12,7 +12,7 @@ from sam_tui.core.prompt.tally import Tally
 
 
 class Conversation(Protocol):
-    """What reminders are computed from."""
+    """The data of a conversation that reminders are computed from."""
 
     @property
     def conversation(self) -> ConversationId: ...
@@ -41,7 +41,7 @@ class RequestBuilder:
         self._short_system = short_system
 
     def narrowed(self, tools_json: str, *, system: str = "") -> "RequestBuilder":
-        """The same reminders over other tools, and with another system prompt where one is given."""
+        """The same reminders with other tools and, unless ``system`` is empty, another system prompt."""
         return RequestBuilder(
             system or self._system,
             tools_json,

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.prompts import DefinitionListing, Skills
 
 TOOL = "read_skill"
-"""What hands out the text of a skill."""
+"""The tool that returns the text of a skill."""
 OfferedSkills = Callable[[], "Skills | None"]
-"""The skills; None where there were no folders for them at the start."""
+"""Returns the skills; None if there were no folders for them when the program started."""
 
 _CALL = re.compile(r"/([A-Za-z0-9][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
 _ARGUMENT = re.compile(r"\$(?:ARGUMENTS|([1-9]))")

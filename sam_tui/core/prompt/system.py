@@ -32,7 +32,7 @@ workbench: do not answer them.
 
 DEFAULT = "built-in:default"
 MINIMAL = "built-in:minimal"
-"""The prompt in place of the default where the context is short."""
+"""The prompt that replaces the default if the context is small."""
 
 
 def guidance(prompts: PromptLibrary, prompt_id: str, personality: str = "") -> str:
@@ -78,7 +78,7 @@ class PromptChoice:
     id: str = DEFAULT
     personality: str = ""
     text: str = ""
-    """Words in the place of the prompt of that id."""
+    """A text that replaces the prompt; empty to use ``id``."""
     appended: str = ""
 
     def full(self, prompts: PromptLibrary, workspace: Workspace, *, short: bool = False) -> str:
@@ -98,7 +98,7 @@ class PromptChoice:
 
 
 def environment_facts(conversation: str, scope: str, mode: str) -> dict[str, str]:
-    """What a reminder says of the surroundings; ``scope`` is whose memory the conversation shares."""
+    """The facts of a reminder by name; ``scope`` is the memory that the conversation uses."""
     return {
         "System": sys.platform,
         "Permission mode": mode,

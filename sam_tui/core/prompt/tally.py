@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from sam_tui.core.messages import Message, ReminderMessage, UserMessage
 
 SUMMARY = "thread_summary"
-"""The name of the reminder that summarises what left the context, and the tag around its text."""
+"""The name of the reminder with the summary of messages that left the context, and its tag."""
 
 
 class Tally:

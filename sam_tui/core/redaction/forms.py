@@ -26,7 +26,7 @@ _EVERYDAY = frozenset({
     "testpass", "testtest", "token", "tomcat", "undefined", "unknown", "username", "welcome",
     "your-key",
 })  # fmt: skip
-"""Words that are somebody's password and stand in every text: masked where they are assigned alone."""
+"""Common words that are also passwords: redacted only where they are assigned to a secret's name."""
 
 
 def plain_word(value: str) -> bool:
@@ -185,7 +185,8 @@ _ALONE = (
     r"(?:(?<![A-Za-z0-9_])|(?<=[a-z0-9]_)|(?<=\\[nrtbfv])|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2})"
     r"|(?<=%[0-9A-Fa-f]{2})|(?<==[0-9A-F]{2})|(?<=\[[0-9]m)|(?<=[;0-9][0-9]m))"
 )
-"""Before it: nothing of a word, or an escape of JSON, of a string, an address, a mail or a terminal."""
+"""May precede a secret: no part of a word, but an escape of JSON, a string, an address, a mail or a
+terminal."""
 
 _NOT_VALUES = re.compile(
     r"[$%{}()\[\]\\\"'`<>]|::|^[/.:]|^os\.environ|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$"
@@ -194,7 +195,7 @@ _CODE = re.compile(
     r"\([\w.,-]*\)|\[[\w.^-]*\]|\{[\w.]*\}|^<.*>$|\$\{|^\$|\$(?:[a-z_]{4}|[A-Z_]{4})|%Y|%[sdfrvx](?![A-Za-z0-9])"
     r"|%[0-9A-F]{2}|\\[a-zA-Z]|a-z|A-Z|\w\([\"']|^[/.:^]|https?:|^os\.environ"
 )
-"""Pairs of brackets, variables, formats and escapes: a template, pattern or call, and no password."""
+"""Brackets, variables, formats and escapes, which show that a text is code and no password."""
 _WORD = r"[^\s\"'`<>|;&\\]"
 
 
@@ -270,11 +271,11 @@ FORMS: tuple[SecretForm, ...] = (
          r"[A-Za-z-]+>(?P<value>[^<>\s]{6,200})</", drawn),
     SecretForm("cookie", ("ookie: ",), r"ookie: (?P<value>[^\r\n\"'\\]{16,4096})", _cookies),
 )  # fmt: skip
-"""One-line forms."""
+"""Forms of secrets that take one line."""
 HINTS: tuple[tuple[str, SecretForm], ...] = tuple(
     (hint, form) for form in FORMS for hint in form.hints
 )
-"""What to look for first: every hint with its form, in the order of the forms."""
+"""Texts to search for first, each with the form that contains it, in the order of ``FORMS``."""
 
 _KEYWORDS = ("passw", "_pass", "passphrase", "secret", "token", "credential", "_pwd", "key")
 _TELLING = re.compile(
@@ -286,7 +287,7 @@ _OPERATOR = (
     r"""\\{0,3}["']?(?:\s?:\s?[A-Za-z_][\w.\[\] |]{0,40}?\s?(?==)|\s{0,3})"""
     r"""(?:=>|:=|=|:|%3[Aa]|%3[Dd])"""
 )
-"""After a name, which may have a type."""
+"""An assignment after a name, which may have a type."""
 _ASSIGNED = re.compile(
     rf"""(?P<name>[A-Za-z0-9_.-]{{1,80}}){_OPERATOR}\s{{0,3}}(?:[bBfFrRuU]{{1,2}}(?=["']))?"""
     r"""(?:(?P<quote>\\{0,3}["'`])(?P<quoted>"""
@@ -299,7 +300,7 @@ _NAMED_VALUE = (
     r"""[\s,;]{1,40}\\{0,3}["']?(?i:value)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?"""
     r"""(?P<value>[^\s"'`<>,;()\[\]{}|&\\]{8,256})"""
 )
-"""A name and its value as entries beside each other."""
+"""A name and its value as two neighbouring entries."""
 _NAME_ENDS = re.compile(
     r"(?:name|ref|id|ids|path|file|url|uri|type|arn|version|count|length|size|limit|tokens|hash|digest|pub"
     r"|public|public_key|expiry|expires|ttl|policy|field|label|header|prefix|suffix|class|regex|pattern"

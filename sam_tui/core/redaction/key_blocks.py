@@ -8,13 +8,13 @@ _KIND = r"[A-Z0-9 %+]{0,40}PRIVATE(?: |%20|\+)KEY(?:(?: |%20|\+)BLOCK)?"
 _BEGIN = re.compile(rf"-----BEGIN(?: |%20|\+)(?P<kind>{_KIND})-----")
 _END = re.compile(rf"-----END(?: |%20|\+)(?P<kind>{_KIND})-----")
 _BREAK = re.compile(r"(?:\\+r)?\\+n|\r?\n|(?:%0[Dd])?%0[Aa]")
-"""Where a line ends: in a text, a string of a program, JSON, an address."""
+"""A line break: plain, or as an escape of a program's string, JSON or an address."""
 _FULL = re.compile(r"[A-Za-z0-9+/=%]{40,}")
 _BODY = re.compile(r"[A-Za-z0-9+/=%]{16,}")
 _LAST = re.compile(
     r"[A-Za-z0-9+/%]{2,}(?:={1,2}|(?:%3D){1,2})|(?=[A-Za-z+/]*\d)[A-Za-z0-9+/%]{12,}"
 )
-"""What is not a word, as the rest of a key in its last line."""
+"""The rest of a key in its last line, which is no word."""
 _HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset)\s?:")
 _BLANK = re.compile(r"[^A-Za-z0-9]*\d{0,7}[^A-Za-z0-9]*$")
 _LONGEST = 65_536

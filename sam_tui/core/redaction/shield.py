@@ -29,13 +29,13 @@ PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")
 _SHORTEST_KNOWN = 6
 _SHORTEST_SEEN = 8
 _MOST_SEEN = 64
-"""Values that were found by their form and are then known wherever they stand."""
+"""How many values that were found by their form are remembered, and redacted everywhere."""
 _GAP = rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{{0,2000}}(?:\x07|\x1b\\)|\0|{INVISIBLE})+"
-"""What may stand within a secret and is not seen: colours, links, characters without a width."""
+"""Invisible text within a secret: colours, links, characters of no width."""
 _CUT = "…"
-"""Stands where a text was cut."""
+"""The mark where a text was shortened."""
 _SHORTEST_CUT, _LONGEST_CUT = 4, 400
-"""Characters of the beginning of a known value that are masked where it was cut."""
+"""How many characters of a known value, from its beginning, are redacted in front of such a mark."""
 _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -102,7 +102,7 @@ class Shield:
         return Shield(key=self._key, known=self._known, returned=self._returned)
 
     def refresh(self) -> None:
-        """Learn what the source has come to know."""
+        """Learn the new secrets of the source."""
         if more := self._source():
             self.learn(more)
 

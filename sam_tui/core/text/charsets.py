@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 AS_CELLS = "sam-tui-cells"
-"""As many characters as a terminal has cells for it: frames stay frames."""
+"""Replaces a character by as many as it takes cells, so that frames keep their shape."""
 AS_TEXT = "sam-tui-text"
-"""For lines of text, in which a replacement may be longer."""
+"""For lines of text: a replacement may be longer."""
 ASCII = "sam-tui-ascii"
-"""ASCII by another name: click writes UTF-8 to streams that say ``ascii``."""
+"""ASCII under another name, because click writes UTF-8 to streams called ``ascii``."""
 WARNING = (
     "By its locale (LC_ALL, LC_CTYPE or LANG) this terminal is not UTF-8: frames and marks are drawn in"
     " ASCII, and letters it lacks as “?”. If it is, start with LC_ALL=C.UTF-8."
@@ -46,7 +46,7 @@ _LOOKS_LIKE = {
 }
 _MARKS = {mark: like for like, marks in _LOOKS_LIKE.items() for mark in marks}
 _LONGER = {"…": "...", "→": "->", "←": "<-"}
-"""In lines of text."""
+"""Longer replacements, for lines of text."""
 
 
 def of_terminal(environ: Mapping[str, str]) -> str:

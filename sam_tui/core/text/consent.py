@@ -29,8 +29,8 @@ _FILLER = _words(
     "please pls thanks i we that it this that's thats it's the a just now right so then and for me"
     " all fine good great perfect cool sounds looks"
 )
-"""Words that may stand beside a consent without changing it. ``if``, ``but``, ``later`` would, and
-``is``, ``are``, ``you`` make questions of it ("is that ok", "you sure")."""
+"""Words that do not change a consent. ``if``, ``but`` and ``later`` would; ``is``, ``are`` and ``you``
+make it a question ("is that ok", "you sure")."""
 _NEGATION = _words(
     "no nope nah n nay not never none nothing neither nor cancel cancelled canceled stop abort halt"
     " dont cannot cant wont reject rejected deny denied decline declined refuse refused disallow"

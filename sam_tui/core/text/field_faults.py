@@ -38,7 +38,7 @@ _WORDS = {
     "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
     "union_tag_not_found": "{discriminator} is missing",
 }
-"""Kind of error -> our words; of others pydantic's own, which say what the value must be."""
+"""Our words by pydantic's type of error; for other types pydantic's message is used."""
 _SIZES = {
     "too_long": ("at most", "max_length"),
     "too_short": ("at least", "min_length"),
@@ -46,7 +46,7 @@ _SIZES = {
 
 
 def fault_words(fault: "ErrorDetails") -> str:
-    """What is wrong with one field: words that fit behind its name."""
+    """The fault of one field in words, to follow the field's name."""
     kind = fault["type"]
     context = {key: _number(value) for key, value in fault.get("ctx", {}).items()}
     if kind in _SIZES:

@@ -7,7 +7,7 @@ from sam_tui.core.errors import ConfigurationError
 
 _LONGEST_NAME = 60
 _MARK = "\ufeff"
-"""Some editors begin a file with it."""
+"""The byte order mark with which some editors begin a file."""
 _PIECE = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\],]')
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 DEEPEST = 200
-"""Levels that the arguments of a call never have more of: what reads them calls itself level by level."""
+"""The most levels of a call's arguments, because they are read recursively."""
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _IN_STRING = re.compile(r'["\\]')
 

@@ -16,7 +16,7 @@ class Tail:
         self._size = 0
 
     def add(self, text: str) -> None:
-        """Take in what came next."""
+        """Add a piece of text."""
         if not text:
             return
         self._size += len(text)

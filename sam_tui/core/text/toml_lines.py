@@ -10,12 +10,12 @@ _HEADER = re.compile(r"\s*(\[{1,2})\s*([^\]]*?)\s*\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*[.=]""")
 _AT_LINE = re.compile(r"\((?:at line (\d+), column \d+|at end of document)\)")
 _MARK = "\ufeff"
-"""Some editors begin a file with it."""
-_TWICE = (
+"""The byte order mark with which some editors begin a file."""
+_DUPLICATES = (
     (re.compile(r"Duplicate inline table key '(.+)'"), r"the key “\1” is set twice"),
     (re.compile(r"Cannot declare \('(.+)',?\) twice"), r"the table [\1] is there twice"),
 )
-"""What the parser says of names that appear twice, and plain words for it."""
+"""Messages of the parser about names that occur twice, each with plain words for it."""
 _LONG = re.compile(r'"""|' + "'''")
 
 
@@ -27,7 +27,7 @@ def toml_table(text: str, path: str, hint: str) -> dict[str, object]:
         match = _AT_LINE.search(str(error))
         line = int(match[1]) if match and match[1] else text.count("\n") + 1
         fault = _AT_LINE.sub("", str(error)).strip()
-        for pattern, words in _TWICE:
+        for pattern, words in _DUPLICATES:
             fault = pattern.sub(words, fault)
         if fault == "Cannot overwrite a value":
             key = _KEY.match(text.removeprefix(_MARK).splitlines()[line - 1])

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 KINDS = {"double": "4:2", "curly": "4:3", "dotted": "4:4", "dashed": "4:5"}
-"""By what an attribute of cells is called, beside ``underline``; the parameter of SGR."""
+"""The parameter of SGR for each attribute of cells that goes with ``underline``."""
 
 _NUMBERED = re.compile(r"\d{1,9}")
 _BY_TERM = re.compile(
@@ -14,11 +14,11 @@ _BY_PROGRAM = (
     (re.compile(r"(?:screen|tmux).*"), re.compile("tmux")),
     (re.compile(r"xterm.*"), re.compile(r"WezTerm|iTerm\.app|ghostty|kitty|vscode|mintty|rio")),
 )
-"""What ``TERM`` is there, and ``TERM_PROGRAM``: a terminal may have been started from another one."""
+"""Patterns of ``TERM`` and ``TERM_PROGRAM``; both must match, as one terminal may have started another."""
 _BY_VERSION = {"VTE_VERSION": 5102, "KONSOLE_VERSION": 220400}
-"""The first version of a library or terminal that draws them, where ``TERM`` is xterm's."""
+"""The first version of a library or terminal with such underlines; its ``TERM`` is that of xterm."""
 _CAPABILITIES = ("Su", "Smulx")
-"""What an entry of terminfo says of it: a flag, and the sequence."""
+"""The terminfo capabilities for them: a flag, and the sequence."""
 
 
 def codes(

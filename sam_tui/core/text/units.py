@@ -11,7 +11,7 @@ _PREFIXES = {
     "T": ("tera", 12),
 }  # fmt: skip
 _BASES = ("m", "kg", "s", "A", "K", "B", "rad", "mol")
-"""The units that every other is made of; ``B`` is the byte."""
+"""The base units of all others; ``B`` is the byte."""
 
 _TABLE = """\
 m | metre metres meter meters | 1 | m | nµmcdk
@@ -64,7 +64,7 @@ ohm | ohms Ω | 1 | kg m^2 s^-3 A^-2 | mkM
 C | coulomb coulombs | 1 | s A
 """
 Dimension = tuple[tuple[str, int], ...]
-"""Powers of the base units, in their order; empty for a plain number."""
+"""The exponents of the base units, in their order; empty for a plain number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ TEMPERATURES: Mapping[str, tuple[Fraction, Fraction]] = {
     "degF": (Fraction(5, 9), Fraction(45967, 180)),
     "°F": (Fraction(5, 9), Fraction(45967, 180)),
 }
-"""Kelvin = value * first + second: scales with a zero of their own, which can only be converted."""
+"""Scales with a zero of their own, which can only be converted: kelvin = value * first + second."""
 
 
 @cache

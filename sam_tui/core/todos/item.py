@@ -113,12 +113,12 @@ def visible_text(text: str) -> str:
     return "".join(map(_visible, text.replace("\r\n", "\n"))).strip()
 
 
-_KEPT = "\n\t\u200c\u200d"
-"""Of the format characters scripts and emoji need the joiners; the others only hide or reorder text."""
+_FORMAT_CHARACTERS = "\n\t\u200c\u200d"
+"""The format characters that scripts and emoji need; all others only hide or reorder text."""
 
 
 def _visible(character: str) -> str:
-    if character in _KEPT:
+    if character in _FORMAT_CHARACTERS:
         return character
     if character.isspace():
         return " "

@@ -9,13 +9,13 @@ from typing import Literal
 from sam_tui.core.todos.item import Todo, completed_ids, open_subtasks, unmet_dependencies
 
 MAX_ID = 2**53 - 1
-"""Beyond it JSON readers lose digits."""
+"""JSON readers lose digits of larger numbers."""
 MAX_TITLE = 300
-"""Characters; the seed asks for three to seven words, the rest belongs into the description."""
+"""The most characters of a title; the seed asks for three to seven words."""
 MAX_SUBTASKS = 20
 MAX_EVIDENCE = 10
 MAX_EVIDENCE_LENGTH = 200
-"""Characters of one entry: it names a call, a file or a command, it does not quote it."""
+"""The most characters of one entry, which names a call, a file or a command."""
 _PATH_SHOWN = 12
 
 Rule = Literal[

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 from sam_tui.core.todos.item import one_line
 
 _MOST = 8
-"""Names that are listed."""
+"""The most names that are listed."""
 _LONGEST = 60
-"""Characters of a name."""
+"""The most characters of a name."""
 
 
 class UnknownArguments:
@@ -57,12 +57,13 @@ class Arguments(BaseModel):
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
     also: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """What models call arguments as well, in small letters without underscores: the first of those
-    arguments that there is, unless it is given by its own name."""
+    """Other names under which models pass an argument, in lower case without underscores, each with the
+    arguments that it may stand for. The first of them that exists is used, unless it was passed under
+    its own name."""
 
     @classmethod
     def _names_by_spelling(cls, fields: Collection[str]) -> dict[str, str]:
-        """The declared name for each spelling; other names of it only where it is not given itself."""
+        """The declared name for each spelling, and for names of ``also`` unless it is passed itself."""
         declared = {_plain(name): name for name in cls.model_fields}
         used = {declared.get(_plain(key)) for key in fields}
         further = {

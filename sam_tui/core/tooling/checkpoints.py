@@ -18,7 +18,7 @@ from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.tooling.contract import Permit
 
 _MOST_WORDS = 200
-"""Characters of a summary that a checkpoint is stored with."""
+"""The most characters of a summary that are stored with a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class CallCheckpoints:
 
     guard: Guard | None = None
     store: Callable[[], CheckpointStore] | None = None
-    """Made with the first call that changes something."""
+    """Makes the store, at the first call that may change files; None if there are no checkpoints."""
     bus: Bus | None = None
     _reported: set[str] = field(default_factory=set[str])
-    """The reasons for missing checkpoints that were reported: each is reported once."""
+    """Reasons for missing checkpoints that were reported, so that each is reported once."""
 
     @asynccontextmanager
     async def around(self, request: Request, permit: Permit) -> AsyncGenerator[None]:

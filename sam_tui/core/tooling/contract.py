@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.questions import HostQuestions
 
 INLINE_LIMIT = 8192
-"""Characters of a result the model gets at once; the rest is stored (seed 004, read_tool_result)."""
+"""The most characters of a result that the model gets at once (seed 004, read_tool_result)."""
 
 
 class Schedule(StrEnum):
     """Which calls of one message may run at the same time."""
 
     PARALLEL = "parallel"
-    """Anything but a blocking call."""
+    """Runs at the same time as all but blocking calls."""
     SERIAL = "serial"
-    """As parallel, but never two calls of the same tool."""
+    """As parallel, but not at the same time as another call of the same tool."""
     BLOCKING = "blocking"
-    """No other: earlier calls end first, and later ones wait."""
+    """Runs alone: earlier calls end first, and later ones wait."""
 
 
-AskKept = Callable[[str, Sequence[Diff]], Awaitable[bool]]
-"""Asks whether rehearsed changes are made: in words how many they are, and the changes."""
+AskRehearsed = Callable[[str, Sequence[Diff]], Awaitable[bool]]
+"""Asks whether to make the changes of a rehearsal; gets their number in words, and the changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,19 @@ class Permit:
     confined: bool = True
     """Whether a command must run inside the kernel sandbox."""
     writable: tuple[str, ...] = ()
-    """Real folders that a confined command may write to."""
+    """Real paths of folders that a confined command may write to."""
     granted: tuple[str, ...] = ()
-    """Real paths outside that are granted now, for where a running command cannot ask."""
+    """Real paths outside that are granted already, for commands that cannot ask while they run."""
     ask_outside: "AskOutside | None" = None
-    """Asked for what a confined command tries outside; it outlives the call with what that started."""
+    """Asks about accesses outside by a confined command and the processes it leaves; None refuses them."""
     ask_again: "AskAgain | None" = None
-    """Asked after a run that could not ask, whether it is run again with more to write to."""
+    """Asks, after a run that could not ask, whether to run the command again with more writable paths."""
     network: "Network" = "on"
-    """Whether a confined command reaches the internet."""
+    """Which hosts a confined command reaches."""
     host: "HostQuestions | None" = None
-    """Asks the person about this call, and about calls to come."""
-    ask_kept: "AskKept | None" = None
-    """There when a command is to be rehearsed: asks whether what it changed is made."""
+    """Asks the person about this call, and about later ones; None for calls that cannot ask."""
+    ask_rehearsed: "AskRehearsed | None" = None
+    """Set if the command is to be rehearsed: asks whether to make the changes of the rehearsal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class ToolContext:
     """The real path of the workspace folder."""
     permit: Permit
     emit: Callable[[str], None]
-    """Live progress: text for people, as it comes."""
+    """Reports progress: text for people."""
 
     def command(
         self, command: str, cwd: str, *, timeout: float, on_output: Callable[[str], None]
@@ -100,7 +100,7 @@ class ToolContext:
         )
 
     def location(self, parameter: str) -> Location:
-        """Where the path given as ``parameter`` lies; KeyError for one that was not declared."""
+        """The location of the path argument ``parameter``. Raises KeyError if no access named it."""
         return self.permit.locations[parameter]
 
 
@@ -114,7 +114,7 @@ class ToolResult:
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     mime_type: str = "text/plain"
     images: tuple[Image, ...] = ()
-    """What the model is shown besides."""
+    """Images that the model gets in addition."""
 
 
 A = TypeVar("A", bound="Arguments")
@@ -143,19 +143,19 @@ class Operation(Generic[A]):
     inline_limit: int = INLINE_LIMIT
     preview: Callable[[A, Mapping[str, Location]], Sequence[Diff]] | None = None
     draft: "Callable[[A, Mapping[str, Location]], Draft | None] | None" = None
-    """The file that a call would leave, where a person can change that before they allow it."""
+    """The content that a call would write, if the person can change it before they allow the call."""
     amend: "Callable[[A, str], tuple[Operation[Any], Arguments]] | None" = None
-    """The operation, and its arguments, that leave the file with this text instead."""
+    """The operation and its arguments that write a changed text in place of the draft."""
     rehearsable: Callable[[A], bool] | None = None
-    """Whether a call can be tried on a copy of the workspace first."""
+    """Whether a call can first run on a copy of the workspace."""
     lasting: bool = False
-    """Whether it opens a terminal session, which lives on after the call."""
+    """Whether it opens a terminal session, which outlives the call."""
     sends: bool = False
-    """Whether what it is given may go to a host, although its tool is ``local``."""
+    """Whether its arguments may be sent to a host, although its tool is ``local``."""
     anywhere: bool = False
-    """Whether a call that accesses nothing comes to the same in another program: it only computes."""
+    """Whether a call without accesses has the same result in another program, because it only computes."""
     example: Mapping[str, object] | None = None
-    """The arguments of a correct call, where one made of the required ones alone would not be."""
+    """The arguments of a correct call, if the required ones alone are not enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +167,10 @@ class Tool:
     operations: tuple[Operation[Any], ...]
     consolidated: bool = True
     local: bool = False
-    """Whether what it is given stays on this machine and out of every model's context: only then do
-    placeholders of secrets become values."""
+    """Whether arguments remain on this machine and out of every model's context: only then placeholders of
+    secrets are replaced by the secrets."""
     listed: bool = True
-    """Whether the model's list of tools has it; otherwise it is called by name, as steps of plans do."""
+    """Whether the model's list of tools has it; otherwise it is called by name, as by steps of plans."""
 
 
 def single(operation: Operation[Any], about: str, *, listed: bool = True) -> Tool:
@@ -184,11 +184,11 @@ def operation_key(tool: Tool, operation: Operation[Any]) -> str:
 
 
 Gate = Callable[[str], str]
-"""Whether an operation is callable now: empty for yes, else why not and what is."""
-THEN = "You changed the content"
-"""Said in a question about a call that the person changed."""
+"""Whether an operation can be called now: empty if so, else why not and which ones can."""
+CONTENT_CHANGED = "You changed the content"
+"""The beginning of a question about a call whose content the person changed."""
 _LONGEST = 8_000
-"""Characters of a difference that the model reads."""
+"""The most characters of a difference that the model gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +211,9 @@ class CallPlan:
     ignored: tuple[str, ...] = ()
     """Arguments that the operation does not have, in words."""
     proposed: str | None = None
-    """What the model wanted written, where the person changed it."""
+    """The content that the model proposed; None if the person did not change it."""
     message: "MessageCalls[Any] | None" = None
-    """The calls that stand in one message with it."""
+    """The calls of the same assistant message."""
 
 
 def unread(call: "ToolCall") -> CallPlan:
@@ -228,7 +228,7 @@ def rehearsable(plan: CallPlan) -> bool:
 
 
 def draft_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> "Draft | None":
-    """The file as the call would leave it, where the person can change that."""
+    """The content that the call would write, if the person can change it; else None."""
     operation = plan.operation
     if operation is None or operation.draft is None:
         return None

@@ -21,8 +21,8 @@ from sam_tui.core.ports.policy import DecisionLog
 from sam_tui.core.ports.storage import ResultStore
 from sam_tui.core.tooling.checkpoints import CallCheckpoints
 from sam_tui.core.tooling.contract import (
+    CONTENT_CHANGED,
     INLINE_LIMIT,
-    THEN,
     CallPlan,
     Gate,
     Permit,
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OUTPUT_KEPT = 30_000
-"""The result of a cancelled call has this many of the last characters of its output."""
+"""How many of the last characters of its output the result of a cancelled call contains."""
 
 Gates = Callable[[ConversationId], Gate]
-"""The gate of each conversation."""
+"""Returns the gate of a conversation."""
 
 
 OfferedHooks = Callable[[], "Hooking | None"]
-"""The hooks to ask; None where nobody has any."""
+"""Returns the hooks; None if there are none."""
 
 
 def open_gate(_: str) -> str:
@@ -105,10 +105,10 @@ class Executed:
     data: Mapping[str, Any]
     mime_type: str
     notes: tuple[str, ...] = ()
-    """What hooks have to say to the model about it."""
+    """Texts of hooks for the model."""
     images: tuple[Image, ...] = ()
     halt: str = ""
-    """Why a hook ends the turn after it; empty where it goes on."""
+    """Why a hook ends the turn after this call; empty if none does."""
 
 
 class Executor:
@@ -137,7 +137,7 @@ class Executor:
         return self._guard.workspace.root
 
     def locate(self, path: str) -> tuple[LocatedAccess, ...]:
-        """Where a file to be read really lies. Raises ``ToolError`` for an unusable path."""
+        """The location of a file to be read. Raises ``ToolError`` for an unusable path."""
         return self._guard.locate((Read(path, "filePath"),))
 
     @property
@@ -266,7 +266,7 @@ class Executor:
             accesses,
             preview,
             self.asker,
-            then=THEN if plan.proposed is not None else "",
+            then=CONTENT_CHANGED if plan.proposed is not None else "",
             rehearsable=rehearsable(plan),
             draft=lambda: draft_of(plan, accesses),
             require_unchanged=preview.require_unchanged,
@@ -322,12 +322,12 @@ class Executor:
         self._bus.publish(DecisionMade(conversation, call, decision))
 
     def _permit(self, plan: CallPlan, request: Request, decision: Decision) -> Permit:
-        """What the call may use, and how what it starts may ask for more."""
+        """The accesses that the call may make, and how its commands ask for more."""
         conversation, accesses = request.conversation, request.accesses
         call, guard = plan.call.id, self._guard
         lasting = plan.operation is not None and plan.operation.lasting
         run = CommandRun(conversation, call, plan.key, plan.summary, self.asker, lasting)
-        questions = self.questions(run, accesses)
+        questions, rehearsed = self.questions(run, accesses), guard.rehearsed(decision, accesses)
         return Permit(
             by_parameter(accesses),
             confined=guard.policy.mode != "bypass",
@@ -339,7 +339,7 @@ class Executor:
             host=HostQuestions(
                 guard, request, lambda decision: self.record(conversation, call, decision, accesses)
             ),
-            ask_kept=questions.confirm_rehearsal if guard.rehearsed(decision, accesses) else None,
+            ask_rehearsed=questions.confirm_rehearsal if rehearsed else None,
         )
 
     async def _hand(

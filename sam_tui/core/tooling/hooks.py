@@ -31,9 +31,9 @@ from sam_tui.core.tooling.redaction import masked_decision
 from sam_tui.core.verdict import Decision, Outcome
 
 LONGEST = 10_000
-"""Characters that the model reads of one hook."""
+"""The most characters of one hook's text that the model gets."""
 LONGEST_INPUT = 200_000
-"""Characters of a result that hooks are given."""
+"""The most characters of a result that hooks get."""
 _RULE = 160
 _WHOSE = {
     "user": "A hook of the person's",
@@ -41,7 +41,7 @@ _WHOSE = {
     "bundle": "A hook of a bundle",
 }
 RUN_HOOK = "hooks.run"
-"""The operation under which the guard is asked for a folder's hook where the kernel holds nothing."""
+"""The operation as which a folder's hook is asked about if the kernel confines nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Asker:
     conversation: ConversationId
     call: CallId
     who: str = ""
-    """The subagent that asks, or empty."""
+    """The subagent whose turn it is; empty for the agent."""
 
     @classmethod
     def of_turn(cls, conversation: ConversationId, who: str) -> "Asker":
@@ -60,7 +60,7 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HooksVerdict:
     """What all hooks of an event said together, fit for the model and for people.
 
     ``rule`` names the hook that decided, ``notes`` are for the model, ``halt`` ends the turn.
@@ -72,9 +72,9 @@ class Said:
     notes: tuple[str, ...] = ()
     halt: str = ""
     updated: Mapping[str, object] | None = None
-    """What a call is given in place of its input; None where that stays as it is."""
-    whose: str = ""
-    """The hook that changed the input."""
+    """The input that replaces the call's; None to leave it."""
+    rewriter: str = ""
+    """The hook that replaced the input, in words; empty if none did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Hooking:
     log: DecisionLog
     bus: Bus
     own_yes: bool = True
-    """Whether a yes of the person's hooks counts: not where commands could write their file."""
+    """Whether the person's hooks may allow calls: not if commands could write the file of these hooks."""
 
     async def ask(
         self,
@@ -96,13 +96,13 @@ class Hooking:
         *,
         subject: str = "",
         accesses: tuple[LocatedAccess, ...] = (),
-    ) -> Said:
+    ) -> HooksVerdict:
         """Run the hooks of an event side by side. Cancelling ends them all before it returns."""
         waiting = self.hooks.awaiting(event, subject)
         for problem in self.hooks.problems():
             self._warn(asker, problem)
         if not waiting:
-            return Said()
+            return HooksVerdict()
         fields = self.guard.shield.mask_data(fields)
         fields = {"permission_mode": self.guard.policy.mode, **fields}
         occasion = Occasion(event, asker.conversation, fields, subject, accesses)
@@ -209,7 +209,7 @@ class Hooking:
         questions = OutsideQuestions(self.guard, run, lambda decision: self.record(asker, decision))
         return HookConfinement(self.guard.workspace.roots, self.guard.network, questions.ask)
 
-    def _together(self, answers: Sequence[HookAnswer], asker: Asker) -> Said:
+    def _together(self, answers: Sequence[HookAnswer], asker: Asker) -> HooksVerdict:
         """One answer of many: no before ask before yes, and only the person's own hooks say yes."""
         for answer in answers:
             self._tell(answer, asker)
@@ -218,7 +218,7 @@ class Hooking:
         decisive = min(filter(self._counts, answers), key=_strictness, default=None)
         halting = next((answer for answer in answers if answer.halt), None)
         named = decisive or halting
-        return Said(
+        return HooksVerdict(
             decisive.word if decisive else "",
             self._reasons(decisive.word, answers) if decisive else "",
             self._name(named.hook) if named else "",
@@ -288,11 +288,11 @@ class HookedCall:
     request: Request
     arguments: object
     notes: list[str] = field(default_factory=list[str])
-    """What the model reads beside the result."""
+    """Texts for the model, added to the result."""
     halt: str = ""
-    """Why the turn ends after this call; empty where it goes on."""
-    verdict: Said | None = None
-    """The answer of the hooks before the call; None if no hook listens."""
+    """Why the turn ends after this call; empty if it continues."""
+    verdict: HooksVerdict | None = None
+    """What the hooks before the call said; None if there are none."""
 
     async def rewritten(self) -> str:
         """Ask the hooks; the input that they want in place of the call's as JSON, or nothing.
@@ -309,17 +309,17 @@ class HookedCall:
             return ""
         if other := _other_operation(request.operation, updated):
             reason = f"it wants {other} in place of this call; a hook changes the input alone"
-            self.verdict = replace(verdict, word="deny", rule=verdict.whose, reason=reason)
+            self.verdict = replace(verdict, word="deny", rule=verdict.rewriter, reason=reason)
             return ""
         self.arguments = updated
         text = json.dumps(updated, ensure_ascii=False)
-        words = f"A hook ({verdict.whose}) changed the input of this call to:"
+        words = f"A hook ({verdict.rewriter}) changed the input of this call to:"
         self.notes.append(f"{words}\n{self.hooking.clean(text)}")
         return text
 
     def judge(self, request: Request) -> None:
         """Judge the call anew after a hook changed its input."""
-        words = f"A hook ({self.verdict.whose if self.verdict else ''}) changed a call"
+        words = f"A hook ({self.verdict.rewriter if self.verdict else ''}) changed a call"
         self.hooking.warn(request, f"{words}: {self.request.summary} became {request.summary}")
         self.request = request
 
@@ -355,7 +355,7 @@ class HookedCall:
                 f"A hook ({verdict.rule}) objects to what this did:\n{verdict.reason}"
             )
 
-    async def _ask(self, event: HookEvent, fields: Mapping[str, object]) -> Said:
+    async def _ask(self, event: HookEvent, fields: Mapping[str, object]) -> HooksVerdict:
         request = self.request
         facts = {
             "tool_name": request.operation,
@@ -371,7 +371,7 @@ class HookedCall:
         self.halt = self.halt or verdict.halt
         return verdict
 
-    def _decision(self, outcome: Outcome, verdict: Said, reason: str) -> Decision:
+    def _decision(self, outcome: Outcome, verdict: HooksVerdict, reason: str) -> Decision:
         return Decision(
             self.request.operation,
             outcome,

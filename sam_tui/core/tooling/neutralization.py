@@ -14,7 +14,7 @@ _LOOK_ALIKE = re.compile(
     r"|(?<=\n\n)(?P<role>Human|Assistant)(?=:)",
     re.IGNORECASE,
 )
-"""The reminder tag, and what chat templates of models in use put before and after a turn."""
+"""The reminder tag, and the marks that chat templates of present models put around a turn."""
 _HINTS = ("<", "[", "\n\n")
 _OPENER = re.compile(r"<\s*system-reminder\s*>", re.IGNORECASE)
 _CLOSER = re.compile(r"<\s*/\s*system-reminder\s*>\s*", re.IGNORECASE)
@@ -25,11 +25,11 @@ _BEGUN = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_TAG = 80
-"""Characters of a tag that is cut between two pieces; more white space than that is no tag."""
+"""The most characters of a tag that is split over two pieces, white space included."""
 _MOST_LAYERS = 32
-"""How often what is left is looked through for a tag that taking others out has made."""
+"""How often the rest is searched for tags that the removal of others has formed."""
 _SLICE = 4096
-"""Characters that are looked through at once: what a tag costs grows with those after it."""
+"""The characters that are searched at once, because the cost of a tag grows with the text after it."""
 
 
 def neutralise(text: str, broken: set[str] | None = None) -> str:

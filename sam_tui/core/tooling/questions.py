@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from sam_tui.core.inquiries import Inquiries
 
 
-_LOOKED_AGAIN = 1.0
-"""Seconds after which a rule, a grant or a mode is looked at again: each may have been changed."""
-_REFUSED_AGAIN = 30.0
-"""Seconds for which a terminal session takes the person's no for the same again."""
+_RECHECK_SECONDS = 1.0
+"""Seconds after which rules, grants and the mode are applied again, as they may have changed."""
+_REFUSAL_SECONDS = 30.0
+"""Seconds for which a terminal session does not ask again about what the person refused."""
 
 
 class OutsideQuestions:
@@ -68,13 +68,13 @@ class OutsideQuestions:
     def _holds(self, decision: Decision) -> float:
         """Seconds for which the run need not ask the same again."""
         if decision.by != "user":
-            return _LOOKED_AGAIN
+            return _RECHECK_SECONDS
         if not decision.allowed:
-            return _REFUSED_AGAIN if self._run.lasting else float("inf")
-        return float("inf") if decision.scope == ONCE else _LOOKED_AGAIN
+            return _REFUSAL_SECONDS if self._run.lasting else float("inf")
+        return float("inf") if decision.scope == ONCE else _RECHECK_SECONDS
 
     def _record_once(self, access: OutsideAccess, decision: Decision) -> None:
-        """Record what a person said always, and what rules said about the same thing once."""
+        """Record each decision of the person, and an equal decision by rules only once."""
         key = (access.kind, access.path, access.to, decision.outcome, decision.rule)
         if decision.by != "user" or decision.rule.startswith("grant:"):
             if key in self._recorded:

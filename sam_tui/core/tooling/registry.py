@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.arguments import Arguments
 
 _DESCRIBED = 400
-"""Characters of a description in a list of all tools."""
+"""The most characters of a description in a list of all tools."""
 SERVERS = "mcp__"
-"""What names of tools of MCP servers begin with: ``mcp__server__tool``."""
+"""The prefix of names of MCP servers' tools: ``mcp__server__tool``."""
 MOST_LISTED = 40
-"""Up to this many tools of servers are listed with arguments; of more, a search finds them."""
+"""The most tools of servers that are listed with arguments; if there are more, they are searched."""
 
 
 CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
@@ -48,7 +48,7 @@ CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
         (),
     ),
 }  # fmt: skip
-"""Claude Code's tools, and the tools or ``tool.operation`` here that do the same; some have none."""
+"""Claude Code's tools, each with our tools or ``tool.operation`` for the same task; some have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Registry:
         )
 
     def join(self, offers: Sequence[Offer]) -> None:
-        """From now on these stand behind the others, in place of those that joined before."""
+        """List these offers after the program's own, in place of those that joined before."""
         joined = [o for o in offers if not any(server_names(p, o.name) for p in self._patterns)]
         names = {offer.name for offer in self._own}
         new = [offer for offer in joined if offer.name not in names]

@@ -15,7 +15,7 @@ from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.verdict import Decision, decision_words
 
 IGNORED = "ignoredArguments"
-"""Of a result that is a JSON object, and of the data for programs."""
+"""The key for ignored arguments, in a result that is a JSON object and in the data for programs."""
 
 
 def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit: int) -> ToolResult:

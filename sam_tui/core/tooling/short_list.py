@@ -18,9 +18,9 @@ FIRST = (
     "file_operations", "terminal_operations", "todo_operations", "user_collaboration",
     "read_tool_result", "recall_history", "memory_operations", "web_operations", "think",
 )  # fmt: skip
-"""The tools that are listed with arguments where there is room, the most useful first."""
+"""The tools that are listed with arguments if there is room, the most useful first."""
 _MOST_NAMES = 2_000
-"""Bytes of names in the description of ``find_tools``."""
+"""The most bytes of names in the description of ``find_tools``."""
 
 
 def short_list(offers: Sequence[Offer], size: int) -> str:
@@ -104,10 +104,9 @@ def parse_arguments(text: str) -> dict[str, object]:
 
 
 def meant(call: ToolCall) -> ToolCall:
-    """The call that a call of ``call_tool`` names, under the same id; any other call unchanged.
+    """The call that a call of ``call_tool`` contains, with the same id; any other call unchanged.
 
-    Arguments beside the name count where ``arguments`` are not given. Raises ``InvalidArguments``.
-    """
+    Arguments beside the name are used if ``arguments`` is missing. Raises ``InvalidArguments``."""
     if call.name != CALL:
         return call
     fields = parse_arguments(call.arguments)

@@ -19,9 +19,9 @@ from sam_tui.core.tooling.offer import arguments_schema, canonical, example_call
 from sam_tui.core.tooling.short_list import CALL, FIND
 
 _MOST = 6
-"""Tools that words may find."""
+"""The most tools that a search returns."""
 _WHOLE = 3
-"""A tool of up to this many operations is shown with all arguments; of others one operation, by name."""
+"""A tool with at most so many operations is shown with all arguments; of others, one operation."""
 
 
 class Match(Protocol):
@@ -34,7 +34,7 @@ class Match(Protocol):
 
 
 class Tools(Protocol):
-    """What is looked through: a registry, without what is disabled or withheld."""
+    """The tools that are searched: those of a registry without the disabled and withheld ones."""
 
     @property
     def names(self) -> list[str]: ...

@@ -19,9 +19,9 @@ from sam_tui.core.prompt.images import image_of_text
 from sam_tui.line_pipes import LinePipes
 
 LARGEST = 10 * 1024 * 1024
-"""Bytes of one line; more is refused, not cut."""
+"""The most bytes of a line; a longer one is refused."""
 MOST_WAITING = 1000
-"""Messages that wait to be answered."""
+"""The most messages that wait to be answered."""
 _FORM = '{"type": "user", "message": {"role": "user", "content": "what to do"}}'
 _IGNORED = ("keep_alive", "system", "assistant", "result")
 Answer = dict[str, object]

@@ -21,9 +21,9 @@ from sam_tui.headless.dialogue.messages import MessageInput, beside
 from sam_tui.headless.ledger import tool_input
 
 STDIO = "stdio"
-"""The tool that is the program on standard input."""
+"""The name that stands for the program at standard input in place of a tool."""
 CHANGED_TOOL = "mcp.changed_tool"
-"""What the question about a changed tool is called: an answer by the tool's name is none to it."""
+"""The operation in questions about a changed tool: answers for the tool's own name do not apply."""
 _LONGEST_REASON = 400
 
 

@@ -20,7 +20,7 @@ from sam_tui.headless.dialogue.messages import beside
 from sam_tui.headless.output import terminal_safe
 
 _MOST_LINES = 400
-"""Of one text; what is cut is said."""
+"""The most lines of a text; further ones are counted."""
 _LONGEST = 4096
 PROMPT = "Your answer: "
 
@@ -124,7 +124,7 @@ def _end(task: asyncio.Task[None] | None) -> None:
 
 
 def question_lines(inquiry: Inquiry) -> list[str]:
-    """An inquiry for a terminal: who asks for what, why, and what may be answered."""
+    """An inquiry as lines for a terminal, with the possible answers."""
     if isinstance(inquiry.request, Question):
         return _words_of_question(inquiry.request)
     return _words_of_approval(inquiry.request)

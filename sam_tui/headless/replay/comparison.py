@@ -20,9 +20,9 @@ from sam_tui.headless.replay.scenario import (
 Subject = Literal["requests", "results", "files"]
 SUBJECTS: tuple[Subject, ...] = ("requests", "results", "files")
 _COMPILED = (".pyc", ".pyo")
-"""Ends of names of files that hold the time and the place of what they were compiled from."""
+"""Endings of compiled files, which contain the time and path of their sources."""
 _MOST_LINES = 40
-"""Lines of a difference that are printed."""
+"""The most lines of a difference that are printed."""
 _VARIES = (
     (r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \w+ \d{4}", "time"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?", "time"),
@@ -36,7 +36,7 @@ _VARIES = (
     (r"\b(?:pid|process) \d+", "process"),
     (r"\d\d:\d\d:\d\d(?:\.\d+)?", "time"),
 )
-"""Patterns of what differs in each run, and the placeholder for each."""
+"""Patterns of texts that differ in each run, each with its placeholder."""
 _PATTERNS = [(re.compile(pattern), f"⟦{word}⟧") for pattern, word in _VARIES]
 
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 MOST_BYTES = 2_000_000
-"""Of all files of a fixture."""
+"""The most bytes of all files of a fixture's workspace."""
 LARGEST = 16_000_000
-"""Bytes of a fixture."""
+"""The most bytes of a fixture."""
 Change = Callable[[str], str]
 _ASKING = "user_collaboration"
 _LINE = re.compile(r"^- (.+?): ", re.MULTILINE)
@@ -40,18 +40,18 @@ FILES = {
     "skills": _LINE,
     "agents": _LINE,
 }
-"""Reminders of files, and where they name each."""
+"""Reminders that contain files, each with the pattern of the lines that name a file."""
 WORDS = ("pins", "mini_prompts", "user_defined")
-"""Reminders of words that a person set down beside the conversation: a recording has these words."""
+"""Reminders with texts that the person stored outside the conversation; recordings contain the texts."""
 
 
 _STRICT: Any = {"extra": "forbid"}
-"""How pydantic reads each part of a file."""
+"""The pydantic configuration of all parts of a file: unknown fields are errors."""
 
 
 @dataclass(slots=True, kw_only=True)
 class RecordedResult:
-    """What came of a call."""
+    """The result of a call."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 

@@ -9,7 +9,7 @@ from sam_tui.loopback.access import App, Message, Receive, Scope, Send
 from sam_tui.mcp_server.stdio import WireFault, parsed
 
 LARGEST: Final = 16 * 1024 * 1024
-"""Bytes of a body; the SDK refuses a larger one."""
+"""The most bytes of a body that is checked here; the SDK refuses larger ones."""
 
 
 def messages_only(app: App) -> App:

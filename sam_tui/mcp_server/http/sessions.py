@@ -29,9 +29,9 @@ from sam_tui.mcp_server.http.messages import LARGEST
 from sam_tui.mcp_server.protocol import SamServer
 
 BYTES: Final = 32 * 1024 * 1024
-"""Bytes that are stored for all sessions together; the oldest are dropped first."""
+"""The most bytes of stored events of all sessions; the oldest are dropped first."""
 _ENTRY = 512
-"""Bytes that an entry costs beside its message."""
+"""Bytes that an event takes in addition to its message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class StreamListener:
 
 
 posting: ContextVar[StreamListener | None] = ContextVar("mcp_posting", default=None)
-"""Who sent the request whose stream is opened."""
+"""The connection of the request whose stream is being opened."""
 
 
 class SessionEvents(EventStore):
@@ -166,10 +166,10 @@ def _number(event: str) -> int:
 
 
 RESUMABLE: Final = "2025-11-25"
-"""The first protocol version whose clients learn how to reconnect."""
+"""The first protocol version in which a server tells clients how to reconnect."""
 _UNPRIMED = "2025-06-18"
 _RETRY = 1000
-"""Milliseconds after which a client whose stream broke should come back."""
+"""Milliseconds after which a client should reconnect to a broken stream."""
 
 
 class McpSessions(StreamableHTTPSessionManager):

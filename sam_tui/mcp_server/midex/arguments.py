@@ -69,7 +69,7 @@ STEERING: dict[str, type[MidexExecution]] = {
     "reason": MidexReason,
     "step": MidexStep,
 }
-"""What a verb takes, by its word."""
+"""The arguments of a verb, by the word that it takes."""
 
 
 class ReadArtifact(Arguments):

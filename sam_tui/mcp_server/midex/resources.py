@@ -23,7 +23,7 @@ JSON: Final = "application/json"
 WORKFLOW: Final = "midex://workflow"
 _LISTED = 50
 _NO_NEWS: Final = frozenset({"token_generated", "step_claimed"})
-"""Changes that come of reading ``current_step`` itself: who reads on news must not make news."""
+"""Changes that a read of ``current_step`` makes itself; notifying of them would cause endless reads."""
 _OF_EXECUTION = ("current_step", "workflow_status", "step_history")
 
 
@@ -257,7 +257,7 @@ class MidexResources:
         return [str(at) for at in changed]
 
     def _with_findings(self, scope: str, project: str) -> list[ResourceAddress]:
-        """Where findings of a scope stand; those of the system stand with every project's."""
+        """The resources with findings of a scope; those of the system are in every project's."""
         if scope == "global":
             return [ResourceAddress("knowledge", "global")]
         every = {name for _, name in self._workflows.records.reader.finding_marks() if name}

@@ -21,4 +21,4 @@ class WorkbenchAction:
     typed: str = ""
     local: bool = False
     listed: bool = True
-    """Whether help and palette list it; if not, the help of another action mentions it."""
+    """Whether help and palette list it; if not, the help of another action covers it."""

@@ -34,7 +34,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "suspend", "quit",
     ),
 }  # fmt: skip
-"""The names of actions by heading; an action that no heading names is listed under the last."""
+"""The names of actions by heading; an action without a heading is listed under the last one."""
 OTHER = "More"
 
 

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from sam_tui.ui.action_tables.action import WorkbenchAction
 
 FIXED = ("cancel", "interrupt", "terminal")
-"""Actions whose keys other code checks, too, so that nobody can change them."""
+"""Actions whose keys cannot be changed, because other code checks these keys too."""
 _RESERVED = frozenset({
     "escape",
     "enter",

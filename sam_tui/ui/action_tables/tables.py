@@ -72,7 +72,7 @@ CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
         "COMMAND",
     ),
 )
-"""Tabs, copies, side questions, goals."""
+"""Actions on tabs, copies, side questions and goals."""
 
 SCREEN_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
@@ -198,4 +198,4 @@ TERMINAL_ACTIONS: tuple[WorkbenchAction, ...] = (
         for n in range(1, 10)
     ),
 )
-"""What can be done with terminals from outside of them."""
+"""Actions on terminals that do not need the terminal's focus."""

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.policy import Inspection
 
 _NAMED = 4
-LOOKED_AT = 500
-"""How many of the newest decisions have their seals checked at the start."""
-_DECIDED = {
+CHECKED_SEALS = 500
+"""How many of the newest decisions have their seals checked when the program starts."""
+_TRUST_WORDS = {
     "trusted": "is trusted as it is now",
     "untrusted": "is no longer trusted",
     "changed": "changed while it was shown, so it is not trusted: /trust shows it again",
 }
-"""What a notice says after each choice."""
+"""The words of a notice, by the state of trust after the person's choice."""
 _NOTHING_GRANTED = "There are no temporary grants. For permanent ones: sam-tui guard grants."
 _TAKES_BACK = "Enter revokes a grant; for permanent ones: sam-tui guard grants"
 _ROUND: tuple["PermissionMode", ...] = ("ask", "ask-all", "accept-edits", "plan")
@@ -59,7 +59,7 @@ class Authorization:
         """Report if the seals of the last decisions do not match. /audit checks all of them."""
         try:
             first_broken = self._runtime.decisions.first_broken
-            broken = await asyncio.to_thread(first_broken, last=LOOKED_AT)
+            broken = await asyncio.to_thread(first_broken, last=CHECKED_SEALS)
         except SamError as error:
             notice, words = error.explain(), "log unreadable"
         else:
@@ -107,7 +107,7 @@ class Authorization:
         except SamError as error:
             self._context.notice(error.explain(), "error")
         else:
-            self._context.notice(f"{trust.folder} {_DECIDED[trust.state]}.")
+            self._context.notice(f"{trust.folder} {_TRUST_WORDS[trust.state]}.")
         self._show_trust()
 
     def _show_trust(self) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.background import BackgroundCommand
 
 _OFFERED_AFTER = 2.0
-"""Seconds of waiting for a command after which the status bar offers to stop waiting."""
+"""Seconds after which the status bar offers to stop waiting for a command."""
 _OFFER = "Ctrl+B: background"
 
 
@@ -37,7 +37,7 @@ class _Job:
 
 
 class Background:
-    """What runs beside the conversation on show."""
+    """Background commands and tasks of the shown conversation."""
 
     def __init__(self, context: Context, current: CurrentConversation) -> None:
         self._context = context

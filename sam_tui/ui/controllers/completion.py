@@ -14,11 +14,11 @@ from sam_tui.ui.mentions import LISTED, Candidates, fitting, naming
 from sam_tui.ui.plain import one_line
 
 _MOST = 50_000
-"""Files of a workspace that are looked through."""
+"""The most files of a workspace that are searched."""
 _PAUSE = 0.2
-"""Seconds without a further key before a large workspace is looked through."""
+"""Seconds without a key after which a large workspace is searched."""
 _RECALLED = 200
-"""Prompts of earlier conversations that Up goes back to."""
+"""How many prompts of earlier conversations Up can recall."""
 
 
 class Completion:

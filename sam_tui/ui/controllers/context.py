@@ -22,7 +22,7 @@ Option = tuple[Choice, Callable[[], object]]
 """A choice in a list, and the action that runs when the person picks it."""
 _CLOSE_WITHIN = 10.0
 _SHORT = 48
-"""A notice of at most so many characters goes into the status bar if it has room, and covers nothing."""
+"""A notice of at most so many characters is shown in the status bar, if that has room for it."""
 _NOTHING_MARKED = "Select a block with Tab first."
 
 

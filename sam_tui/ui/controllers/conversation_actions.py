@@ -225,7 +225,7 @@ class ConversationActions:
 
 
 def _money(record: "ConversationRecord") -> str:
-    """What a subagent cost so far, where a price is known."""
+    """The cost of a subagent so far; empty if its price is unknown."""
     return "" if record.usage.cost is None else f" · {dollars(record.usage.cost)}"
 
 

@@ -30,13 +30,13 @@ _UNSENT = "The queued prompts were not sent before the program ended: Up brings 
 _WATCH = Choice("Watch", "watch it; nothing is written")
 _FORK = Choice("Fork", "continue in a copy with the same history")
 _TAKE_OVER = Choice("Take over", "the other program is notified and stops writing")
-"""What can be done with a conversation that another program has open."""
+"""The choice for a conversation that another program has open."""
 _READ_ALONG = (
     "You are watching this conversation. /fork continues in a copy, /takeover takes it over."
 )
 _LISTED = 100
 _PREVIEWED = 5
-"""Messages of a conversation that its preview shows."""
+"""How many messages of a conversation its preview shows."""
 _WHO = {"user": "you:", "assistant": "agent:"}
 
 

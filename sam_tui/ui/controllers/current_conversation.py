@@ -29,9 +29,9 @@ class ConversationTab:
     activity: ActivityLine = field(default_factory=ActivityLine)
     figures: Figures = field(default_factory=Figures)
     session: "Session | None" = None
-    """None before the first prompt, and while the conversation is only read along."""
+    """None before the first prompt, and while the tab only shows another program's conversation."""
     watched: "ConversationId | None" = None
-    """The conversation of another program that this tab shows and does not write."""
+    """The conversation of another program that this tab shows; None if the tab has its own."""
     follower: "Worker[None] | None" = None
     """The worker that shows new messages, or checks whether another program took the conversation over."""
     stored_queue: list[str] = field(default_factory=list[str])
@@ -42,7 +42,7 @@ class ConversationTab:
     """The unsent text of the prompt, while another tab is shown."""
     title: str = ""
     ended: str = ""
-    """How the last turn ended, until the person shows the tab."""
+    """How the last turn ended; empty once the person has seen the tab."""
 
     def begin(self, prompt: str) -> None:
         """A turn begins; the first prompt is the title."""

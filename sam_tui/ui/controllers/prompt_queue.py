@@ -28,7 +28,7 @@ class PromptQueue:
         return [*self._unsent, *self.waiting, *self.later]
 
     def add(self, text: str, *, later: bool = False) -> None:
-        """Let a prompt wait behind the others; ``later`` for the end of the turn."""
+        """Queue a prompt; with ``later`` it is sent at the end of the turn."""
         (self.later if later else self.waiting).append(text)
         self._show()
 

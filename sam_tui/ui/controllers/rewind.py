@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.storage import UserPrompt
 
 _MOST_PATHS = 3
-"""Files that a notice names."""
+"""The most files that a notice names."""
 
 
 @dataclass(frozen=True, slots=True)

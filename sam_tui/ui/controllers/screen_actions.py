@@ -18,7 +18,7 @@ from sam_tui.ui.timers import after
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 _AGAIN_WITHIN = 2.0
-"""Seconds within which a second Ctrl+C quits."""
+"""Seconds in which a second Ctrl+C quits."""
 
 
 class ScreenActions:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _EMPTY = "No file names an MCP server. Add one with: sam-tui mcp add NAME -- COMMAND"
 
 PROMPT: Final = "server-prompt"
-"""The name of every action that is a prompt of a server."""
+"""The name of all actions that run a prompt of a server."""
 _FRESH = 3.0
-"""Seconds for which the prompts and resources of servers are not requested again."""
+"""Seconds for which the names of prompts and resources are used again without a request."""
 _PAUSE = 0.2
-"""Seconds without a further key before a server is asked for a value."""
+"""Seconds without a key after which a server is asked for values."""
 _MOST_TEMPLATES = 3
 _TEMPLATE = re.compile(r"([^{}]*)\{\+?(\w+)\}([^{}]*)")
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _GROUP = "workflow"
 _WIDEST = 48
 _LONGEST = 20_000
-"""Characters of an answer in the transcript."""
+"""The most characters of an answer that the transcript shows."""
 
 
 class WorkflowRuns:

@@ -18,7 +18,7 @@ _ENDS = {
     "1": "22", "2": "22", "3": "23", "4": "24", "5": "25", "6": "25", "7": "27", "8": "28", "9": "29",
     "21": "24", "51": "54", "52": "54", "53": "55", "58": "59",
 }  # fmt: skip
-"""The code that resets an attribute; some reset a second attribute, too."""
+"""The SGR codes that reset attributes; some codes reset a second attribute too."""
 _PENS = 4096
 _STRIPS = 256
 

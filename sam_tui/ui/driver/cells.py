@@ -36,14 +36,14 @@ _ERASES = re.compile(
 _LEAST_MOVED = 80
 """Rows are moved only if that saves writing at least so many cells."""
 _BLANKS = frozenset({None, " "})
-"""What cells hold where nothing is drawn."""
+"""The texts of cells that show nothing."""
 _MARKS = "\U000e0100"
-"""Code points from here on mark the cells of a picture; they are not written."""
+"""The first code point of the marks for cells of a picture; marks are not written to the terminal."""
 _UNKNOWN = "\ufffd"
-"""Replaces a mark of a picture in text from outside."""
+"""Replaces kitty's placeholder in text from outside."""
 Look = tuple[str | None, ...]
 Piece = tuple[int, int, Strip]
-"""Row, column, and the cell to write."""
+"""A row, a column, and the cells to write there."""
 
 
 def erases_in_ground(environment: Mapping[str, str]) -> bool:
@@ -146,7 +146,7 @@ class DrawnCells:
         return row if row is not None else CellRow(self._size.width)
 
     def _move_rows(self, target: dict[int, CellRow], output: "Output") -> None:
-        """Have the terminal move rows that now belong elsewhere, where that saves enough output."""
+        """Have the terminal move rows that were shown elsewhere, if that saves enough output."""
         move = _moved(self._rows, target)
         if move is None:
             return

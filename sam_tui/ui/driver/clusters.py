@@ -18,10 +18,10 @@ _PART = re.compile(
     r"\x1b\[(\d+);(\d+)H|(\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])"
     r"|[\x00-\x1f\x7f])|[^\x00-\x1f\x7f]+"
 )
-"""Where the cursor goes; what takes no cell; text."""
+"""A move of the cursor, a sequence that takes no cell, or text."""
 _FRAME = re.compile("[\u2500-\u259f]")
 PLACEHOLDER = "\U0010eeee"
-"""What kitty draws a cell of an image over; its marks say which cell, its colour which image."""
+"""Kitty draws a cell of an image over this character; its marks name the cell, its colour the image."""
 _PLACEHOLDERS = re.compile(f"((?:{PLACEHOLDER}[^\x00-\x7f]{{2}})+)")
 
 
@@ -110,7 +110,7 @@ def _flow(parts: list[str], widths: list[int], at: int) -> tuple[int, int] | Non
 
 
 def spacing_marks(text: str) -> int:
-    """How many marks some terminals give a cell of their own, and others none."""
+    """The number of marks to which only some terminals give a cell."""
     return sum(category(mark) == "Mc" for mark in DISPUTED.findall(text))
 
 

@@ -3,7 +3,7 @@
 from textual.color import Color
 
 READABLE = 4.5
-"""The least contrast of text to its ground (WCAG 2.2, 1.4.3); what is faint has ``FAINT``."""
+"""The least contrast of text and background (WCAG 2.2, 1.4.3); faint text needs ``FAINT``."""
 FAINT = 3.0
 
 

@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 Change = Callable[[Style, "Surface"], Style]
 Surface = tuple[str, str]
-"""Plain text and the ground under it, as the look has them."""
+"""The colours of plain text and of the background, in the present look."""
 
 _MARKED = 1.5
-"""From this contrast on a ground says something: what is marked, chosen, a button, a scroll bar."""
+"""The least contrast with the plain background of one with a meaning: a selection, button or scroll bar."""
 _HUED = 44
-"""From this difference of its parts on (of 255) a colour says something by its hue."""
+"""The least difference between a colour's red, green and blue (0 to 255) at which its hue has a meaning."""
 _LEAST_CONTRAST = 1.2
-"""Text with less contrast cannot be read and is concealed."""
+"""Text with less contrast is unreadable and is concealed."""
 _STRONG = 0.7
-"""Grey text with at least this share of plain text's contrast becomes plain, other grey text dim."""
+"""Grey text with at least this share of plain text's contrast becomes plain; other grey text, dim."""
 _HUES = ((20, "red"), (70, "yellow"), (165, "green"), (262, "blue"), (340, "magenta"), (360, "red"))
 """The names of colours, each with the hue in degrees up to which it applies."""
 _LOUD = frozenset({"red", "yellow"})
-"""Errors, refusals and warnings."""
+"""The colours of errors, refusals and warnings."""
 
 DARK_INKS = {
     "red": 9,
@@ -41,11 +41,11 @@ DARK_INKS = {
     "plain": 15,
     "quiet": 7,
 }
-"""The terminal's sixteen colours for text on black, where nobody can read blue: cyan stands for it."""
+"""Numbers of the sixteen colours for text on black. Blue is unreadable there, so cyan replaces it."""
 LIGHT_INKS = {"red": 1, "yellow": 5, "green": 4, "blue": 4, "magenta": 5, "plain": 0, "quiet": 0}
-"""The colours for text on white, where nobody can read green, yellow and cyan."""
+"""Numbers of the colours for text on white, where green, yellow and cyan are unreadable."""
 GROUNDS = {"red": (1, 15), "yellow": (6, 0), "green": (2, 0), "blue": (6, 0), "magenta": (5, 15)}
-"""Grounds that say something, each with the ink to read on it."""
+"""Backgrounds with a meaning, each with the number of a readable text colour."""
 
 
 class FewColours(LineFilter):

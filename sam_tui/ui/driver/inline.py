@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from textual.message import Message
 
 _BEGIN, _END = "\x1b[?1049h", "\x1b[?1049l"
-"""Textual's sequences for the alternate screen, which are left out here."""
+"""Textual's sequences for the alternate screen, which are not written in this mode."""
 _PLACED = re.compile(r"\x1b\[(\d+);(\d+)([Hr])")
-"""Going to a cell, and the margins of a move of rows."""
+"""Sequences that move the cursor to a cell or set the top and bottom margins."""
 _HIDE_CURSOR = "\x1b[?25l"
 _ASK_CURSOR = "\x1b[6n"
 _ANSWER_SECONDS = 1.0
-"""In which a terminal says where its cursor is."""
+"""Seconds in which the terminal must report the position of its cursor."""
 FEWEST = 3
 
 

@@ -23,9 +23,9 @@ from textual.keys import Keys
 from textual.message import Message
 
 _OPENERS = frozenset("[]OPX^_\\")
-"""Characters that, after an escape, begin a control sequence and are no keys."""
+"""Characters that begin a control sequence after an escape, and therefore are no keys there."""
 ESCAPE_WITHIN = 0.025
-"""Seconds for which an escape may be the start of more, unless ``$ESCDELAY`` (milliseconds) is set."""
+"""Seconds for which an escape may begin a sequence, unless ``$ESCDELAY`` (milliseconds) is set."""
 _NAMED = {
     "\x7f": "backspace",
     "\r": "enter",
@@ -40,8 +40,8 @@ _NAMED = {
 _HIGHER_KEYS = {
     f"{number}~": f"f{13 + place}" for place, number in enumerate((25, 26, 28, 29, 31, 32, 33, 34))
 }
-"""F13 to F20, as consoles and rxvt send F1 to F8 with Shift. Textual takes the number for a character:
-29 would be Ctrl+]."""
+"""F13 to F20, as consoles and rxvt send Shift with F1 to F8. Textual would read the number as a character:
+29 as Ctrl+]."""
 _HELD_BITS = ((2, "alt"), (4, "ctrl"), (1, "shift"))
 _MOUSE = re.compile(r"\x1b\[<([0-9]+);")
 _SIDE_BUTTON = 128
@@ -49,7 +49,7 @@ _NUMBERED = re.compile(r"\x1b\[([0-9]+)(?:;[0-9]*)?~")
 _DETAILED = re.compile(
     r"\x1b\[([0-9]*)(?::[0-9:]*)?(?:;([0-9]*)(?::([0-9]*)[0-9:]*)?)?([0-9:;]*[u~A-HPQRS])"
 )
-"""A key of the kitty protocol: number, other numbers of the key, modifiers, kind of event, the rest."""
+"""A key of the kitty protocol: number, alternative numbers, modifiers, event type, and the rest."""
 _RELEASE = "3"
 
 
@@ -113,7 +113,7 @@ def pressed(message: Message) -> Message:
 _START, _END, _ESC = "\x1b[200~", "\x1b[201~", "\x1b"
 _READ = 4096
 _LOOK = 0.1
-"""Seconds between two looks at whether reading is to end."""
+"""Seconds between two checks whether reading must end."""
 
 
 class Pastes:
@@ -196,7 +196,7 @@ class GroundAnswers:
 _ANSWER = re.compile(r"\x1bP>\|([^\x07\x1b]{0,99})(?:\x07|\x1b\\)|\x1b\[\?([0-9;]{1,99})c")
 _BEGUN = re.compile(r"\x1b(?:P>\|[^\x07\x1b]{0,99}\x1b?|\[\?[0-9;]{0,99}|P>?|\[)\Z")
 _SHORT = 3
-"""Characters of the start of an answer that may be keys as well."""
+"""The most characters of an incomplete answer that may as well be keys."""
 
 
 class TerminalTold(Message):

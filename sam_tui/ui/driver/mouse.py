@@ -9,7 +9,7 @@ from textual.geometry import Offset
 from textual.widget import Widget
 
 _NEAR = 2.0
-"""Cells within which the presses of a double click are."""
+"""The most cells between the two presses of a double click."""
 
 
 def capture_mouse(app: App[None], *, on: bool) -> None:
@@ -29,7 +29,7 @@ def capture_mouse(app: App[None], *, on: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Clicked:
-    """The last click: on what, when (seconds), and where on the screen."""
+    """The last click: its widget, its time in seconds, and its position on the screen."""
 
     widget: Widget
     time: float

@@ -17,7 +17,7 @@ _BY_VARIABLE: tuple[tuple[str, Channel], ...] = (
     ("WT_SESSION", "osc9"),
     ("ConEmuPID", "osc9"),
 )
-"""Variables that a terminal sets for what it starts: also tmux passes them on."""
+"""Variables that terminals set for programs in them; tmux passes them on."""
 _BY_NAME: Mapping[str, Channel] = {
     "foot": "osc777",
     "foot-extra": "osc777",
@@ -32,9 +32,9 @@ _BY_NAME: Mapping[str, Channel] = {
     "mintty": "osc9",
     "kitty": "osc99",
 }
-"""By ``TERM``, ``TERM_PROGRAM`` and ``LC_TERMINAL``, and by what a terminal calls itself (XTVERSION)."""
+"""By ``TERM``, ``TERM_PROGRAM``, ``LC_TERMINAL``, or the terminal's answer to XTVERSION."""
 BEHIND_TMUX = "#{client_termtype} #{client_termname}"
-"""What tmux is asked: how the terminal around it calls itself, and its ``TERM``."""
+"""The format for tmux's answer: the name and ``TERM`` of the terminal around it."""
 _NAME = re.compile(r"[^\s(]+")
 _LONGEST = 200
 

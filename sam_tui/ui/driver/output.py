@@ -23,16 +23,16 @@ from sam_tui.ui.driver.clusters import settled
 from sam_tui.ui.driver.keys import TerminalAnswers, pressed
 
 TERMINATED = 143
-"""The exit code, as for SIGTERM and SIGHUP."""
+"""The exit code after SIGTERM and SIGHUP."""
 _RINGS = 4096
 _MOST_WAITING = 1024 * 1024
-"""Bytes that may wait for the terminal: some hundred frames."""
+"""The most bytes that wait for the terminal: some hundred frames."""
 _LAST_SECONDS = 1.0
-"""Seconds that the terminal has at the end to take the last output."""
+"""Seconds that the terminal has to read the last output."""
 
 
 Leave = Callable[[int], object]
-"""Ends the app in good order with an exit code."""
+"""Ends the app cleanly with an exit code."""
 
 
 def heed_signals(loop: asyncio.AbstractEventLoop, leave: Leave) -> None:

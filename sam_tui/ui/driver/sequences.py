@@ -5,10 +5,10 @@ import os
 from collections.abc import Mapping
 
 KEEP_TITLE = "\x1b[22;2t"
-"""The terminal keeps its title (XTWINOPS 22) for ``RESTORE_TITLE``."""
+"""Has the terminal store its title (XTWINOPS 22) for ``RESTORE_TITLE``."""
 RESTORE_TITLE = "\x1b[23;2t"
 LARGEST = 75_000
-"""Bytes that terminals commonly take at once; more is cut off by many, or dropped."""
+"""The most bytes of a sequence; many terminals cut or drop longer ones."""
 
 
 def title_sequence(title: str) -> str:

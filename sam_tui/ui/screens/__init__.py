@@ -3,4 +3,4 @@
 from pathlib import Path
 
 STYLES = Path(__file__).with_name("screens.tcss")
-"""Of all but the screen to work in: read with the first of them, not before the first frame."""
+"""The styles of all screens but the main one, loaded with the first of these to save time at the start."""

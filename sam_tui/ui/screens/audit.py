@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.policy import DecisionEntry, DecisionFilter, DecisionHistory
 
 PAGE = 100
-"""Entries fetched at once."""
+"""How many entries are loaded at once."""
 _AHEAD = 10
-"""Rows before the last one at which the next page is fetched."""
+"""The next page is loaded when so many rows remain below the marked one."""
 _NARROWEST = 30
 _HINT = "Tab folder or all · Ctrl+R refused only · Esc closes"
 _TONES = {
@@ -143,7 +143,7 @@ class AuditScreen(Dialog):
         self._detail.update(entry_content(entry, self._broken) if entry else Content(""))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Fetch anew what fits the words typed."""
+        """Load the entries again that match the typed words."""
         event.stop()
         self._wanted = replace(self._wanted, text=event.value)
         self._start_over()

@@ -306,7 +306,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.strip.show_tabs(labels)
 
     def show_transcript(self) -> None:
-        """Where the side column stands over the transcript, that gives way."""
+        """Close the side column if it covers the transcript."""
         if self.narrow and self.side_shown:
             self.show_side(False)
 

@@ -45,7 +45,7 @@ class LayoutCompositor(Compositor):
         return result
 
     def reflow_visible(self, parent: Widget, size: Size) -> set[Widget]:
-        """Lay out what can be seen; tells what was not seen before."""
+        """Lay out the visible widgets; returns those that have become visible."""
         exposed = super().reflow_visible(parent, size)
         self._mark_changed(self._visible_map or {})
         return exposed

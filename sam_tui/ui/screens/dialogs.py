@@ -32,11 +32,11 @@ class Choice:
 
 
 _FRAME = 2
-"""Rows of a frame."""
+"""The rows of a frame."""
 _LEAST, _TALLEST = 3, 24
-"""Rows of a list."""
+"""The least and the most rows of a list."""
 Preview = Callable[[int], Sequence[str]]
-"""The lines of a choice, by its index."""
+"""Returns the preview of a choice, by its index, as lines."""
 
 
 class NoteBelow(Static):
@@ -50,7 +50,7 @@ class NoteBelow(Static):
         self._width = 0
 
     def on_resize(self, event: events.Resize) -> None:
-        """Count the rows; anew where the words are wrapped at another width."""
+        """Compute the number of rows, and again if the new width wraps the words differently."""
         if event.size.width != self._width:
             self._width, self._longest = event.size.width, 0
         self._longest = max(self._longest, event.size.height)
@@ -86,7 +86,7 @@ class Picker(Dialog):
 
     AUTO_FOCUS = "Input"
     _first = 0
-    """The index of the choice that is marked while no words narrow the list."""
+    """The index of the choice that is marked while no search words are typed."""
 
     def __init__(
         self,

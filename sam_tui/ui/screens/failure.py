@@ -13,7 +13,7 @@ from sam_tui.ui.screens import STYLES
 
 
 class FailureScreen(Screen[None]):
-    """Says what happened and what to do; any key ends the program with the error's exit code."""
+    """Shows an error and its hint; any key ends the program with the error's exit code."""
 
     CSS_PATH = STYLES
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _LISTED = 20
 _TASKS = 500
-"""Lines of tasks that are drawn; those that are not done come first."""
+"""The most tasks that are drawn; those that are not done come first."""
 _WHOLE = 4000
-"""Characters of one line of a question: the person sees in full what to approve."""
+"""The most characters of one line of a question, so large that the person sees all of what to approve."""
 _LOOKS = 1.0
 """Seconds between two readings of the folder, because other programs change fleets without notice."""
 _KEYS = "a approve · d deny · Enter answer in words · t retry · x cancel · Esc closes"

@@ -24,7 +24,7 @@ NARROW, NARROWEST = 100, 60
 """With fewer columns only one of transcript and side column is shown: by default, and in the wide
 layout."""
 _LEAST, _MOST, STEP = 20, 70, 5
-"""Percent of the width."""
+"""The least and the greatest width of the side column in percent, and the step between two widths."""
 SECTION = "layout"
 """The section of the preferences."""
 
@@ -37,9 +37,9 @@ class Layout:
     side: SideWish = "auto"
     width: int = 40
     inline: bool = False
-    """Whether only the last rows of the terminal are drawn in; transcript and side column take turns."""
+    """Whether only the last rows of the terminal are used; transcript and side column take turns."""
     reader: bool = False
-    """Whether the person listens: frames, status bar and transcript are not drawn."""
+    """Whether the person uses a screen reader: frames, status bar and transcript are not drawn."""
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Layout":

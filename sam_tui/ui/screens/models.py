@@ -51,7 +51,7 @@ class ModelPicker(Picker):
 
 
 def known_for(facts: "ModelFacts") -> str:
-    """What is known of a model, in a few words; empty where nothing is."""
+    """The known facts about a model, in a few words; empty if there are none."""
     parts: list[str] = []
     if facts.context_tokens is not None:
         parts.append(f"{_short(facts.context_tokens)} tokens")

@@ -15,7 +15,7 @@ from sam_tui.ui.screens.dialogs import Dialog
 from sam_tui.ui.widgets.key_frame import KeyFrame
 
 PART = 50_000
-"""Characters that are read at once."""
+"""How many characters are shown at once."""
 
 
 @dataclass(frozen=True, slots=True)

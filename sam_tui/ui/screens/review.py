@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc closes"
 _FATES = {"restored": "changed", "deleted": "created", "created": "deleted"}
-"""What was done to a file, by what restoring it would do."""
+"""What happened to a file, by what a restore would do to it."""
 _LEAST = 16
-"""Lines are wrapped below their text only if it has more than so many columns."""
+"""With so few columns for text, lines are not wrapped."""
 _COLOURS = {"+": "$text-success", "-": "$text-error"}
 
 

@@ -59,7 +59,7 @@ def run_line(view: "ExecutionView") -> Content:
 
 
 def head_lines(view: "ExecutionView", steps: "Sequence[StepView]") -> Content:
-    """Where a run stands: state, gate, budgets, and what it asks."""
+    """The state of a run: gate, budgets, and the question that it asks."""
     _, style = _STATES[view.state]
     lines = [
         Content.assemble(

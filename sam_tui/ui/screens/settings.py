@@ -221,7 +221,7 @@ TOUR = (
     "/model chooses the model, /key stores a provider's key, /theme sets the theme, /settings "
     "everything else.",
 )
-"""What is said of the workbench, in steps."""
+"""The steps of the tour of the workbench."""
 
 
 class TourScreen(Dialog):

@@ -37,7 +37,7 @@ _REGULAR = (
     "Typing Updating Waiting"
 )
 _PAST = _IRREGULAR | {word: f"{word[:-3]}ed" for word in _REGULAR.split()}
-"""Verbs of the summaries of our tools; what another tool says stays as it is."""
+"""The past tense of verbs with which summaries of our tools begin; other summaries are not changed."""
 
 
 def past_tense(summary: str) -> str:
@@ -50,7 +50,7 @@ def past_tense(summary: str) -> str:
 
 
 FEW_ROWS = 12
-"""So many rows after the first ones of a table are shown without folding."""
+"""How many rows after the first ones of a table are shown without folding."""
 LONG_LINES, LONG_TEXT = 24, 4_000
 """Lines and characters of a prompt beyond which it folds, such as when a log was pasted."""
 CardState = Literal["running", "done", "failed", "unanswered"]
@@ -185,7 +185,7 @@ class Picture:
     image: "Image"
     raster: "Raster | None" = None
     register: "PlacePicture | None" = None
-    """Gives its cells a number by which the terminal draws it."""
+    """Returns a number for its cells, by which the terminal draws the image; None if it draws no images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +322,7 @@ def estimate(content: Content, width: int) -> int:
 
 
 def gap_between(above: Content | None, content: Content) -> int:
-    """Blank rows (0 or 1) between two neighbours: none where they belong together."""
+    """The blank rows (0 or 1) between two neighbouring blocks: 0 if they belong together."""
     match content:
         case Card() | Decided():
             together = isinstance(above, Card | Decided)

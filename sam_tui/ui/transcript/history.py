@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.storage import CallDisplay, StoredNotice
 
 Stored = tuple[blocks.Content, int, int]
-"""Content, the gap above it, and how many orders to leave free for its parts."""
+"""The content of a block, the gap above it, and how many orders are reserved for its parts."""
 
 
 def stored_blocks(

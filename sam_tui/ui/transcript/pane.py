@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 ROW_BITS = 20
-"""A place is ``order << ROW_BITS | row``: it names a row for as long as its block lives."""
+"""``order << ROW_BITS | row`` identifies a row for as long as its block exists."""
 
 
 _CURRENT = Style(reverse=True, bold=True)
 _OTHER = Style(underline=True, bold=True)
-"""The styles of the current match and of the other matches; they differ without colours, too."""
+"""The styles of the current match, and of other matches, which also differ without colours."""
 
 
 def row_coordinate(order: int, row: int) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sam_tui.ui.transcript.view import Transcript
 
 _MOST_PRINTED = 500
-"""Blocks that are taken at once: of a long conversation that is opened, the last."""
+"""The most blocks of an opened conversation that are printed: the last ones."""
 
 
 def take_finished(pane: "Transcript", *, spoken: bool = False) -> list[Strip]:

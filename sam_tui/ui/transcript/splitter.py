@@ -23,12 +23,12 @@ LONGEST = 16_384
 """Characters of one block that are parsed as Markdown; a longer one is shown as plain text."""
 
 CHUNK = 100
-"""Lines of code that make one piece."""
+"""The lines of code in one piece."""
 MOST_ROWS = 1_000
-"""Rows of a table that make one piece, behind the first ones."""
+"""The rows of a table in one piece, after the first rows."""
 
 _BEFORE = 30
-"""Lines of the piece above that the lexer sees again."""
+"""How many lines of the previous piece the lexer reads again."""
 
 _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 

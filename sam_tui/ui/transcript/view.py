@@ -27,7 +27,7 @@ FRAME = 1 / 16
 SHARE = 4
 """After a frame that took t seconds, none is drawn for ``SHARE * t``, so that keys are handled first."""
 OUTPUT_KEPT = 64_000
-"""Characters of a running call's output that are stored."""
+"""The most characters of a running call's output that are stored: the last ones."""
 _LATER = 1 << 24
 """Orders reserved after an unfinished answer for its parts."""
 
@@ -299,7 +299,7 @@ class Transcript(CursorPane):
     def _show_answer(
         self, answer: "LiveAnswer", pieces: Sequence[blocks.Piece], opened: blocks.Piece | None
     ) -> None:
-        """Put finished pieces where the open block stands, and the open one behind them."""
+        """Replace the open block by the finished pieces, followed by the new open one."""
         index = self.ledger.from_order(answer.order)
         top, total = self.ledger.top(index), self.ledger.total
         present = self.ledger.find(answer.order) is not None

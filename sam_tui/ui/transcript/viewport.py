@@ -20,13 +20,13 @@ from sam_tui.ui.transcript.render.palette import Palette, make_palette, terminal
 if TYPE_CHECKING:
     from sam_tui.ui.transcript.render.rows import Row
 
-KEPT = 2_000
+CACHED = 2_000
 """How many blocks have their drawn rows cached; for others only the content is stored."""
 WALK = 4
 """A scroll of at most so many screens is followed row by row; a longer one relies on estimated heights."""
 
 _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
-"""Set without its watchers: they would lay the screen out anew."""
+"""Assigned without watchers, which would lay the screen out again."""
 
 
 def _with_old(rows: "list[Row]", old: "list[Row]") -> "list[Row]":
@@ -120,7 +120,7 @@ class Viewport(ScrollView, can_focus=True):
             rows = _with_old(rows, cached[1])
         self._kept[block.order] = (block, rows)
         self._kept.move_to_end(block.order)
-        if len(self._kept) > KEPT:
+        if len(self._kept) > CACHED:
             self._kept.popitem(last=False)
         return rows
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 def say_marked(widget: Widget, at: int, count: int, words: str, before: str = "") -> str:
     """Announce the marked entry to screen readers: its number and its words.
 
-    Returns what was said, or would be; what was said just ``before`` is not said again.
-    """
+    Returns the announcement, also without a screen reader; one equal to ``before`` is not repeated."""
     app = cast("App[object]", widget.app)  # pyright: ignore[reportUnknownMemberType]
     line = f"{at + 1} of {count}: {' '.join(words.split())}"
     if line != before and app.has_class("-reader"):

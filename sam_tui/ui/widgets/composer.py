@@ -21,7 +21,7 @@ from textual.widgets.text_area import Edit, EditResult, Location
 from sam_tui.ui.mentions import dropped_image
 
 MOST_LINES, MOST_CHARACTERS = 10, 1_000
-"""Lines and characters of a paste beyond which it is a chip."""
+"""A paste with more lines or characters becomes a chip."""
 _CHIP = re.compile(r"\[(?:[a-z]+ \d+ (?:lines?|characters)(?: #\d+)?|image [^\]\n]+)\]")
 _BRACKETS = str.maketrans("[]", "()")
 _LINE_ENDS = re.compile(r"\r\n?")

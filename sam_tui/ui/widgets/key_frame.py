@@ -4,7 +4,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 _EDGE = 6
-"""Columns of the edge beside its text."""
+"""The columns of the edge beside its text."""
 _BETWEEN = " · "
 
 

@@ -14,7 +14,7 @@ from sam_tui.ui.plain import visible_line
 
 _ROWS, _ROWS_LOW = 10, 6
 _LOW = 30
-"""Rows of the screen below which the list is shorter."""
+"""On a screen with fewer rows the list is shorter."""
 
 T = TypeVar("T")
 
@@ -145,7 +145,7 @@ def _file_row(path: str, entries: Sequence[str], marked: bool) -> Content:
 
 
 _WIDEST = 18
-"""Columns of commands after which the titles begin, but for longer ones."""
+"""The most columns to which commands are padded before their titles."""
 
 
 class SlashMenu(HintMenu[WorkbenchAction]):

@@ -28,7 +28,7 @@ _PASSED_ON = {
     "f6": "zoom",
     "f7": "watch_only",
 }
-"""Keys of a text area that are the workbench's instead."""
+"""Keys of a text area that the workbench handles instead, with the names of its actions."""
 
 _SHOWN_QUEUED = 3
 _ASK = ("Ask anything", "/ commands", "@ files", "! shell", "F1 help")

@@ -11,7 +11,7 @@ from sam_tui.ui.transcript import Transcript
 from sam_tui.ui.transcript.search import TranscriptSearch
 
 _STEPS = {"enter": -1, "up": -1, "ctrl+f": -1, "down": 1, "shift+enter": 1}
-"""Keys, and where they lead: the newest is found first, so the next is the one before it."""
+"""The step of each key: -1 to the next older match, as the search starts at the newest one."""
 _HINT = "↑ ↓ Esc"
 
 
@@ -41,7 +41,7 @@ class SearchBar(Horizontal):
         self._tell(*self._search.look_for(event.value))
 
     def on_key(self, event: events.Key) -> None:
-        """Go on, go back, leave."""
+        """Handle the keys that move between hits, scroll and close."""
         if event.key in _STEPS:
             self._tell(*self._search.step(_STEPS[event.key]))
         elif event.key in ("pageup", "pagedown"):

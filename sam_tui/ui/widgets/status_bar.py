@@ -32,7 +32,7 @@ _FLASH = 3.0
 """Seconds for which a brief message is shown."""
 _SPENT = 4
 _LEAST_SESSION = 16
-"""With fewer columns nothing about terminal sessions is shown."""
+"""With fewer free columns, nothing about terminal sessions is shown."""
 
 
 @dataclass(slots=True)
@@ -41,9 +41,9 @@ class Figures:
 
     usage: Usage = field(default_factory=Usage)
     context: str = ""
-    """The share of the model's window that the last request and its answer took."""
+    """The share of the context window that the last request and its answer took."""
     cache: str = ""
-    """The share of the last request that the provider had in its cache."""
+    """The share of the last request that came from the provider's cache."""
     todos: tuple[int, int] = (0, 0)
 
 
@@ -61,16 +61,16 @@ class Standing:
     mode: str = "ask"
     sandbox: str = ""
     phase: str = ""
-    """The phase of a workflow and what it allows."""
+    """The phase of a workflow and the tools that it allows."""
     trust: str = ""
     audit: str = ""
-    """A warning if the log of decisions is damaged."""
+    """A warning that the audit log is damaged; empty if it is not."""
     beside: str = ""
     """What runs beside the conversation."""
     sessions: tuple[str, str] = ("", "")
-    """The state of the terminals: words and style."""
+    """The state of the terminals: text and style."""
     offer: str = ""
-    """What the person can do about the command that the agent waits for."""
+    """How the person can stop waiting for the command that the agent waits for."""
     custom: str = ""
     """The output of the person's own status command."""
     hint: str = ""

@@ -19,7 +19,7 @@ _MARKS: Mapping[str, tuple[str, str]] = {
     "limit": (" ! stopped", "$warning"),
     "cancelled": (" cancelled", "$text-muted"),
 }
-"""The word and the style of each state; a conversation in which nothing runs has none."""
+"""The text and style of each state; a conversation without a turn has no state."""
 _ON_SHOW, _BEHIND = "$background on $primary", "$foreground on $border-blurred"
 
 

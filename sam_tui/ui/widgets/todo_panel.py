@@ -116,7 +116,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         yield self._below
 
     def on_mount(self) -> None:
-        """An empty list says so."""
+        """Show that the list is empty."""
         self._editor.display = False
         self.show(())
 

@@ -13,9 +13,9 @@ _WORD = re.compile(r"\w+|[^\w\s]+")
 _MOTIONS, _LINEWISE = "hjklwbe0^$G", "jkGg"
 """Motions, and the motions over whole lines."""
 _TO_CHARACTER = "ft"
-"""Motions to the character that is typed behind them."""
+"""Motions to the character that is typed after them."""
 _MOST = 999
-"""How often a motion is made at the most."""
+"""How often a motion is repeated at most."""
 
 
 class VimText:

@@ -53,12 +53,12 @@ class Task(Arguments):
     )
 
     def entry(self) -> dict[str, Any]:
-        """The task as it is kept: only what was given."""
+        """The task as it is stored, with only the fields that were passed."""
         return self.model_dump(exclude_defaults=True) | {"type": self.type}
 
 
 class Planned(Arguments):
-    """Arguments that stand for commands: what was looked up for the guard to judge is what runs."""
+    """Arguments of an operation that runs commands: those that the guard judged."""
 
     _plan: tuple[PlannedTask, ...] = PrivateAttr(default=())
 

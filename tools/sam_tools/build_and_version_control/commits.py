@@ -15,7 +15,7 @@ from sam_tui.core.text.plain import PlainStream, gist, plain
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 _LONGEST_SCRIPT = 120_000
-"""Bytes of names and message together; the system takes 128 KiB with everything around them."""
+"""The most bytes of file names and message; the system limits all arguments to 128 KiB."""
 _COMMIT = "git commit --cleanup=whitespace -F -"
 _SHOWN_NAMES = 10
 

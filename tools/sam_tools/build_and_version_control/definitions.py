@@ -71,7 +71,7 @@ class TaskOptions(BaseModel):
 
 
 class TaskEntry(BaseModel):
-    """One entry of ``tasks``; what is not known here says how editors show it."""
+    """One entry of ``tasks``; unknown fields are about its display in editors."""
 
     label: str = Field(min_length=1)
     type: str = "shell"
@@ -84,7 +84,7 @@ class TaskEntry(BaseModel):
     isBackground: bool = False
     problemMatcher: object = None
     workspaceFolder: str = ""
-    """What ``${workspaceFolder}`` stands for, and where it runs, in the book alone."""
+    """``${workspaceFolder}``, and the folder in which the task runs; only stored tasks have it."""
     dependsOn: str | list[str] = []
 
     @property
@@ -214,7 +214,7 @@ def read_tasks_file(data: bytes, name: str) -> Definitions:
 
 
 def read_entries(tasks: Sequence[Mapping[str, object]], name: str) -> Definitions:
-    """Entries as they are, what cannot be read kept as faults; ``name`` is where they stand."""
+    """The valid entries, and the faults of the others; ``name`` is the file for messages."""
     entries: list[TaskEntry] = []
     faults: dict[str, ToolError] = {}
     for task in tasks:

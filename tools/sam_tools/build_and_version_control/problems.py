@@ -29,7 +29,7 @@ class _Matcher:
     pattern: re.Pattern[str]
     before: re.Pattern[str] | None = None
     heading: bool = False
-    """Whether the line before counts for all until the next such line, not just for one."""
+    """Whether the earlier line completes all lines up to the next earlier line, not only one."""
 
 
 _COLON = r"(?P<file>[^\s:][^:]*):(?P<line>\d+)(?::(?P<column>\d+))?:\s*"

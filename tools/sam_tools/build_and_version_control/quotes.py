@@ -25,7 +25,7 @@ def words(texts: Iterable[str]) -> str:
 
 
 def needs_quotes(text: str) -> bool:
-    """Whether an argument of a shell task gets quotes: VS Code gives them where a blank stands."""
+    """Whether an argument of a shell task is quoted: as in VS Code, if it contains a blank."""
     return text == "" or (_SPACE.search(text) is not None and not _QUOTED.fullmatch(text))
 
 

@@ -137,9 +137,9 @@ class _Search:
 
 
 FOREGROUND_SECONDS = 600.0
-"""How long a task may run that is waited for."""
+"""The longest that a task may run while the call waits for it."""
 SETTLING_SECONDS = 0.3
-"""How long a background task is watched, so that one that fails at once says so at once."""
+"""Seconds to watch a background task, so that the call reports one that fails at once."""
 NEWEST_CHARACTERS = 4000
 _REFUSALS = ("Permission denied", "Read-only file system", "Operation not permitted", "EACCES")
 
@@ -246,7 +246,7 @@ class TaskOperations:
         return _json(data, _card(run, output), *_table(problems))
 
     async def _run_step(self, step: PlannedTask, cwd: str, context: ToolContext) -> ToolResult:
-        if context.permit.ask_kept is not None:
+        if context.permit.ask_rehearsed is not None:
             raise ToolError(
                 "A task cannot be rehearsed, and commands are only rehearsed here.",
                 hint="run_command can be.",

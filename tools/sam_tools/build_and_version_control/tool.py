@@ -94,7 +94,7 @@ _ABOUT = (
 
 
 class BuildAndVersionControl:
-    """build_and_version_control (seed 004) whose tasks run and whose commits are the person's own."""
+    """build_and_version_control (seed 004): tasks run and commits are made as the person's own."""
 
     def __init__(
         self,

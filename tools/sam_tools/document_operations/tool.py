@@ -122,7 +122,7 @@ _MOST_BYTES = 50_000_000
 _SECONDS = 60.0
 _PREVIEW = 500
 _BATCH = 20
-"""Passages stored before others get a turn."""
+"""Passages that are stored before other tasks may run."""
 
 
 class DocumentOperations:

@@ -128,7 +128,7 @@ def _ending(result: CommandResult) -> str:
 
 
 def _tail(result: CommandResult) -> str:
-    """The last of what a failed checker said."""
+    """The last lines of a failed checker's output."""
     lines = [line.strip() for line in result.output.splitlines() if line.strip()]
     text = " / ".join(lines[-4:]) or "no output"
     return printable(text if len(text) <= _LONGEST_MESSAGE else "…" + text[-_LONGEST_MESSAGE:])

@@ -136,7 +136,7 @@ def _strictly(data: bytes, encoding: str, mark: bytes, *, whole: bool) -> Docume
 
 
 MOST_READ = 10_000_000
-"""Bytes of one file that are held in memory."""
+"""The most bytes of a file that are held in memory."""
 _MOST_NAMES = 5_000
 _WRAPPING = " \t\"'`@"
 

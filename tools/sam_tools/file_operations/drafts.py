@@ -263,7 +263,7 @@ class PatchDraft:
         }
 
     def diffs(self) -> list[Diff]:
-        """What changes, file by file."""
+        """The changes of each file."""
         diffs: list[Diff] = []
         given_up = set(self._sources.values())
         for real, version in self._now.items():

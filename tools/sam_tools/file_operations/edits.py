@@ -25,7 +25,7 @@ from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 
 _LARGEST_DRAFT = 200_000
-"""Characters of a file that a person changes before they allow it."""
+"""The most characters of a file that a person can change before they allow the call."""
 
 
 class SeveralReplacements:
@@ -324,7 +324,7 @@ def _closed(body: str, end: str) -> str:
 
 
 def _line_span(text: str, separator: str, number: int) -> tuple[int, int]:
-    """Where a line begins and where the next one does."""
+    """The offsets at which a line and the next one begin."""
     begin = 0
     for _ in range(number - 1):
         line_end = text.find(separator, begin)

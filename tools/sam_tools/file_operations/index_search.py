@@ -16,7 +16,7 @@ from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
 _MOST_PASSAGES = 100
 _LARGEST = 2**62
-"""Bytes: beyond any file, and within what a database compares."""
+"""A size in bytes beyond every file, which a database can still compare."""
 _MOST_FILES = 1000
 _MOST_LISTED = 200_000
 _SHOWN_LINES = 12

@@ -24,7 +24,7 @@ from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResu
 
 SECONDS = 60.0
 MEMORY = 2_097_152
-"""Kibibytes of address space."""
+"""The limit of address space, in KiB."""
 _MOST_OUTPUT = 60_000
 _LOOKS = frozenset({
     "os",

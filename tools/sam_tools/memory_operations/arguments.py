@@ -10,9 +10,9 @@ from sam_tui.core.ports.memory import MEMORY_TYPES, MemoryType
 from sam_tui.core.tooling.arguments import Arguments
 
 LONGEST = 50_000
-"""Characters of one memory or note; more belongs into a file, or in pieces."""
+"""The most characters of a memory or note."""
 DEFAULT_THRESHOLD = 0.15
-"""A memory with about a fifth of what a question asks for is shown; one with less is mostly noise."""
+"""The default of the least relevance: about a fifth of a question's terms. Less is mostly noise."""
 
 
 def _type(value: object) -> object:
@@ -68,7 +68,7 @@ Examples = Annotated[tuple[Content, ...], BeforeValidator(_list)]
 
 
 class SearchMemory(Arguments):
-    """What to look for."""
+    """What to search for."""
 
     query: Words
     limit: int = Field(default=10, ge=1, le=50)
@@ -78,7 +78,7 @@ class SearchMemory(Arguments):
 
 
 class StoreMemory(Arguments):
-    """What to remember."""
+    """A text to store as a memory."""
 
     content: Content
     content_type: Annotated[MemoryType, BeforeValidator(_type)] = "interaction"
@@ -129,7 +129,7 @@ class AddPattern(Arguments):
 
 
 class Prune(Arguments):
-    """What long-term knowledge to keep."""
+    """Which entries of knowledge to keep."""
 
     max_age_days: float = Field(default=90, gt=0)
     min_confidence: float = Field(default=0.3, ge=0, le=1)

@@ -20,7 +20,7 @@ HEADINGS: Mapping[LearntKind, str] = {
 }
 _TOP = 5
 Whose = Callable[[Origin], str]
-"""Whose an entry is, in words; empty for one's own."""
+"""Says in words whose entry it is; empty for the conversation's own."""
 
 
 def search_report(

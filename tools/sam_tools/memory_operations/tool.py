@@ -26,8 +26,8 @@ from sam_tui.core.tooling.shared_memory import (
 
 _DAY = 86_400.0
 _TAGS, _TAG = 20, 60
-_KNOWN = 3
-"""Entries of long-term knowledge that are shown beside the memories."""
+_MOST_KNOWLEDGE = 3
+"""The most entries of knowledge that are shown beside the memories."""
 _ABOUT = (
     "What you remember beyond this context: memories and notes of this conversation (or of all that"
     " share its topic), and knowledge of this workspace. Search before you ask or look again."
@@ -101,7 +101,7 @@ class MemoryOperations:
         hits = self._memories.search(scope, query, limit=arguments.limit, threshold=threshold)
         domain = knowledge_scope(scope, context.workspace)
         learnt = self._knowledge.search(
-            domain, query, limit=min(_KNOWN, arguments.limit), threshold=threshold
+            domain, query, limit=min(_MOST_KNOWLEDGE, arguments.limit), threshold=threshold
         )
         data = {
             "memories": [{"id": h.memory.id, "relevance": round(h.relevance, 4)} for h in hits],

@@ -19,7 +19,7 @@ _SIGNS: Mapping[str, tuple[str, ...]] = {
     "file_size": ("File size limit exceeded", "File too large"),
     "open_files": ("Too many open files",),
 }
-"""How programs say that a limit was in their way (messages of the C library, shells and runtimes)."""
+"""Messages of programs that reached a limit (of the C library, shells and runtimes), by limit."""
 
 
 def json_result(data: dict[str, object], *display: Display, ok: bool = True) -> ToolResult:
@@ -105,7 +105,7 @@ def limit_notes(result: CommandResult, words: Mapping[str, str]) -> list[str]:
 
 
 def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, object]]:
-    """What ``refused_notes`` says, as data for programs."""
+    """The refused accesses of ``refused_notes`` as data for programs."""
     dropped = ("planted", "change")
     return [
         {name: value for name, value in asdict(access).items() if name not in dropped}

@@ -13,7 +13,7 @@ LONGEST_TIMEOUT = 3600
 INPUT_TIMEOUT = 10
 LONGEST_WAIT = 600
 SHELL_ITSELF = "(interactive shell)"
-"""What the guard judges when a session is opened: every command may follow."""
+"""The command that the guard judges when a session opens: any command may follow."""
 
 SessionName = Annotated[str, Field(description="from create_session")]
 Folder = Annotated[

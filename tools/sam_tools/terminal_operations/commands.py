@@ -37,7 +37,7 @@ _MOVED = (
 )
 _LET_GO = "The person does not want this call to wait any longer; the command goes on."
 _FIRST_LOOK = 0.3
-"""Seconds in which a background command that fails at once shows that it did."""
+"""Seconds to watch a background command, so that the call reports one that fails at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class CommandOperations:
         cwd = answers.working_directory(arguments.working_directory, context)
         request = _request(arguments, context, cwd, PlainStream(context.emit))
         tried: RehearsedCommand | None = None
-        if context.permit.ask_kept is not None:
+        if context.permit.ask_rehearsed is not None:
             tried = await rehearse(self.rehearsals, request, context)
         result = await self._wait_for(request, context) if tried is None else tried.result
         if not isinstance(result, CommandResult):

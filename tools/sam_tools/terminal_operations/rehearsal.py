@@ -9,7 +9,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.rehearsal import FileChange, Rehearsal, Rehearsals
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 from sam_tui.core.text.plain import escaped
-from sam_tui.core.tooling.contract import AskKept, ToolContext
+from sam_tui.core.tooling.contract import AskRehearsed, ToolContext
 
 _MOST_SHOWN = 100
 _MOST_NAMED = 40
@@ -54,8 +54,8 @@ class RehearsedCommand:
 
 
 def refuse_rehearsal(context: ToolContext, what: str) -> None:
-    """Raise ``ToolError`` for ``what`` cannot be rehearsed, where commands are only rehearsed."""
-    if context.permit.ask_kept is not None:
+    """Raise ``ToolError`` because ``what`` cannot be rehearsed, if commands may only be rehearsed."""
+    if context.permit.ask_rehearsed is not None:
         raise ToolError(
             f"{what} cannot be rehearsed, and commands are only rehearsed here.",
             hint="run_command without isBackground can.",
@@ -69,7 +69,7 @@ async def rehearse(
 
     Raises ``ToolError`` where no branch can be made, and when the workspace changed meanwhile.
     """
-    ask = context.permit.ask_kept
+    ask = context.permit.ask_rehearsed
     if rehearsals is None or ask is None:
         raise ToolError("Commands cannot be rehearsed here.")
     branch = await asyncio.to_thread(rehearsals.open, context.workspace)
@@ -80,7 +80,7 @@ async def rehearse(
         await asyncio.shield(asyncio.to_thread(branch.drop))
 
 
-async def _run(branch: Rehearsal, request: CommandRequest, ask: AskKept) -> RehearsedCommand:
+async def _run(branch: Rehearsal, request: CommandRequest, ask: AskRehearsed) -> RehearsedCommand:
     done = await branch.run(replace(request, again=None, granted=()))
     if not done.changes:
         return RehearsedCommand(done.result, (), accepted=False)

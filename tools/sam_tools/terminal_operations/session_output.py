@@ -12,10 +12,10 @@ from sam_tui.core.tooling.contract import ToolResult
 _SWITCH = re.compile(r"\x1b\[\?(?:1049|1047|47)([hl])")
 _PLACED = re.compile(r"\x1b\[\d+;\d+[Hf]")
 _MOST_PLACED = 2
-"""So often an ordinary command moves to a place of the screen, as ``clear`` does."""
+"""How often ordinary output may move the cursor to a cell, as ``clear`` does."""
 _OWN = frozenset(("session_id", "terminalId", "tty_name"))
 FULL_SCREEN = "[a full-screen program]\n"
-"""Stands in output for all that a program drew on the alternate screen."""
+"""Replaces output on the alternate screen."""
 
 
 def session_result(

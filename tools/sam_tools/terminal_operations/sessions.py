@@ -51,10 +51,10 @@ _STATES: Mapping[str, str] = {
 }
 _LONGEST_SELECTION = 20_000
 _START = 5.0
-"""Seconds that a new shell is given to show its prompt."""
+"""Seconds that a new shell has to show its prompt."""
 _MOST_REFUSED = 1000
 _HIDDEN = "(hidden input)"
-"""What a card shows for keys typed at a password prompt."""
+"""Replaces keys for a password prompt on the card."""
 
 
 class OutsideRequests:

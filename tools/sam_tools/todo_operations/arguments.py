@@ -33,7 +33,7 @@ from sam_tui.core.todos.rules import MAX_TITLE
 from sam_tui.core.tooling.arguments import Arguments
 
 _OWN = "todo"
-"""The type of findings whose text is ours, and complete after the field's name."""
+"""The type of errors whose messages are our own and follow the name of the field."""
 _LISTED: Mapping[str, tuple[str, ...]] = {"status": TODO_STATUSES, "priority": TODO_PRIORITIES}
 
 
@@ -131,7 +131,7 @@ class Part(Arguments):
     id: Id = 0
     title: Title = ""
     status: Annotated[Status, WithJsonSchema({"type": "string"})] = "not-started"
-    """Its values are those of the item, so the schema does not list them again."""
+    """The schema does not list its values, because those of an item do."""
 
 
 def _part(raw: object) -> object:
@@ -181,7 +181,7 @@ class TodoDraft(Item, Numbered):
 
 
 class TodoUpdate(Item, Numbered):
-    """What changes about one item; a field that was not given stays."""
+    """The changes of one item; fields that are not passed stay as they are."""
 
 
 class NewTodo(Item):

@@ -17,7 +17,7 @@ from sam_tui.core.todos import rules
 from sam_tui.core.todos.item import Subtask, Todo
 
 _SHOWN = 40
-"""Findings told at once; a list with more is better written anew."""
+"""The most problems that are listed; further ones are counted."""
 _FIELDS = {
     "title": "title",
     "description": "description",

@@ -150,7 +150,7 @@ def _parts(item: Todo) -> list[str]:
 
 
 def _side_effects(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> list[str]:
-    """What the rules changed beyond the request, and what looks wrong."""
+    """What the rules changed in addition to the request, and warnings."""
     running = {item.id for item in with_status(before, "in-progress")}
     demoted = [item for item in stored if item.id in change.demoted]
     set_back = [_name(item) for item in demoted if item.id in running]
@@ -195,7 +195,7 @@ _CHANGES: tuple[tuple[str, Callable[[Todo, Todo], str]], ...] = (
     ("can_run_parallel", lambda _, __: "canRunParallel changed"),
     ("parallel_group", lambda _, __: "parallelGroup changed"),
 )
-"""The fields of an item, and what is said where one differs."""
+"""For each field of an item, the words for a change of it."""
 
 
 def _titles(items: Sequence[Todo]) -> list[str]:

@@ -32,7 +32,7 @@ _SECONDS = 30.0
 _MOST_LINKS = 60
 _REMEMBERED = 20
 _ENOUGH = 0.3
-"""Relevance from which a memory counts as found (spec/sam.md 1.11)."""
+"""The least relevance of a memory that is shown (spec/sam.md 1.11)."""
 
 
 class WebOperations:

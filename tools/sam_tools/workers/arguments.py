@@ -53,7 +53,7 @@ class Exploration(Arguments):
 
 
 class TaskArguments(Arguments):
-    """What actions in the folder of a task share: fields may stand in ``params``."""
+    """The arguments that actions in a task's folder share; they may also be passed in ``params``."""
 
     params: dict[str, object] | None = None
     task_folder: str = TASK_FOLDER

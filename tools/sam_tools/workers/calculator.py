@@ -5,7 +5,7 @@ from sam_tools.workers.expressions import evaluated, in_digits
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 
 _SAFE = 2**53
-"""Whole numbers up to here are the same in every reader of JSON."""
+"""Every JSON reader reads whole numbers up to this one exactly."""
 
 
 def calculator() -> Tool:

@@ -12,7 +12,7 @@ from sam_tui.core.text.units import TEMPERATURES, Dimension, combined, formatted
 
 _LONGEST, _DEEPEST, _MOST_TOKENS = 2000, 60, 400
 _MOST_BITS = 14_000
-"""Of a numerator or denominator: about 4,200 digits, which Python turns into text."""
+"""The most bits of a numerator or denominator: about 4,200 digits, which Python can turn into text."""
 _MOST_FACTORIAL = 1400
 _MOST_POWER = 9_000
 _PRECISE = Context(prec=40)
@@ -34,7 +34,7 @@ class Value:
     unit: tuple[str, Fraction] | None = None
     percent: bool = False
     scale: str = ""
-    """The temperature scale, whose zero is its own: such a value is only converted."""
+    """The temperature scale of a value that can only be converted; empty for all others."""
 
     @property
     def in_unit(self) -> tuple[Fraction, str]:

@@ -14,7 +14,7 @@ from sam_tui.core.ports.web import Web
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 
 _MOST_OF_PAGE = 15_000
-"""Characters of a page in the data of a step (seed 002)."""
+"""The most characters of a page in the data of a step (seed 002)."""
 
 
 @dataclass(frozen=True, slots=True)

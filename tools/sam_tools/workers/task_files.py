@@ -20,7 +20,7 @@ _MOST_BYTES = 50 * 1024 * 1024
 _MOST_READ = 2_000_000
 _SECONDS = 120.0
 _NO_TASK = "task_files"
-"""The folder in the workspace of calls that no task makes."""
+"""The folder in the workspace for calls without a task."""
 
 
 @dataclass(frozen=True, slots=True)

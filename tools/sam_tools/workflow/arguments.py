@@ -17,7 +17,7 @@ class WorkflowStart(Arguments):
 
 
 class OneExecution(Arguments):
-    """Arguments of what only names an execution; ``word`` is what its verb takes besides."""
+    """The id of an execution; ``word`` is the additional word of the verb."""
 
     executionId: str = _ID
 
@@ -69,7 +69,7 @@ class StepChoice(Arguments):
 
 Steering = OneExecution | Reason | StepChoice
 STEERING: dict[str, type[Steering]] = {"": OneExecution, "reason": Reason, "step": StepChoice}
-"""What a verb takes, by its word."""
+"""The arguments of a verb, by the word that it takes."""
 
 
 class Artifact(Arguments):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def status_text(view: "ExecutionView", steps: "Sequence[StepView]") -> str:
-    """Where an execution stands, step by step."""
+    """The state of an execution, step by step."""
     lines = [f"{view.workflow} ({view.id}): {view.state}, {view.progress} steps. {view.reason}"]
     for step in steps:
         lines.append(f"- {step.id}: {step.status}" + (f" ({step.error})" if step.error else ""))

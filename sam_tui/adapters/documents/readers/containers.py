@@ -13,7 +13,7 @@ _MOST_MEMBERS = 10_000
 _MOST_UNPACKED = 300_000_000
 _MOST_MEMBER = 150_000_000
 _MOST_RATIO = 400
-"""Times its size that a member may unpack to, once it is larger than a megabyte."""
+"""The largest ratio of unpacked to packed size that a member over a megabyte may have."""
 
 
 def inspect(data: bytes, *, office: bool) -> None:
@@ -60,7 +60,7 @@ _etree = cast("Any", lxml.etree)  # pyright: ignore[reportUnknownMemberType]
 _html = cast("Any", lxml.html)
 
 MarkupError: type[Exception] = _etree.LxmlError
-"""What lxml raises, beside ``ValueError``."""
+"""The base class of lxml's errors; it also raises ``ValueError``."""
 
 
 def html_tree(data: bytes, encoding: str) -> Any:

@@ -24,7 +24,7 @@ _RTF_SILENT = frozenset(
         "themedata", "listtable", "listoverridetable", "generator",
     }
 )  # fmt: skip
-"""Groups that hold no text of the document."""
+"""Names of RTF groups that contain no text of the document."""
 _RTF_WORDS = {"par": "\n", "line": "\n", "tab": "\t", "cell": "\t", "row": "\n", "page": "\n",
               "emdash": "—", "endash": "–", "bullet": "•", "lquote": "‘", "rquote": "’",
               "ldblquote": "“", "rdblquote": "”"}  # fmt: skip

@@ -57,7 +57,7 @@ _PLAIN_PSEUDO_CLASSES = {
     "last-of-type": "not(following-sibling::{same})",
     "empty": "not(node())",
 }
-"""Pseudo-classes without an argument; ``same``: elements of the same name."""
+"""Pseudo-classes without an argument as XPath conditions; ``{same}`` is the name of the element."""
 
 
 def _alternatives(path: str) -> list[str]:

@@ -28,7 +28,7 @@ def clean(text: str) -> str:
 
 
 def charset_of(media_type: str) -> str:
-    """The encoding that a content type names, where Python knows it as one of text."""
+    """The charset of a content type; empty if it names none that Python can decode as text."""
     match = _CHARSET.search(media_type)
     if match is None:
         return ""

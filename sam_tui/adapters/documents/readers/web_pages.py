@@ -14,7 +14,7 @@ from sam_tui.core.ports.documents import DocumentText
 
 _MOST_BYTES = 10_000_000
 _LITTLE = 200
-"""Characters of text below which a page counts as empty (spec/sam.md 1.11)."""
+"""A page with fewer characters of text counts as empty (spec/sam.md 1.11)."""
 _MOST_ELEMENTS = 20_000
 _MOST_FOUND = 200
 _LONGEST_FOUND = 2_000
@@ -65,7 +65,7 @@ def _facts(metadata: Any) -> dict[str, str]:
 
 
 def _article(tree: Any, url: str) -> tuple[Any, str]:
-    """What the page says about itself, and its main text as Markdown."""
+    """The metadata of the page, and its main text as Markdown."""
     import trafilatura
 
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
@@ -158,7 +158,7 @@ def _all_text(tree: Any) -> str:
 
 
 def _block(element: Any) -> Any:
-    """The nearest block element, whose text has lines of its own."""
+    """The nearest block element: its text begins and ends a line."""
     while element.tag in _INLINE and element.getparent() is not None:
         element = element.getparent()
     return element

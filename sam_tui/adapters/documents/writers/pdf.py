@@ -49,7 +49,7 @@ _FILES = (
     "NotoSansDevanagari-Regular.ttf",
 )
 _EAST_ASIAN = {"kana": "HeiseiMin-W3", "hangul": "HYSMyeongJo-Medium", "han": "STSong-Light"}
-"""Fonts that every PDF reader brings or fetches; they are named, not embedded."""
+"""The font for each script. PDF readers have these fonts or fetch them, so they are named, not embedded."""
 
 
 class Faces:

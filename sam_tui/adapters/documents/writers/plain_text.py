@@ -19,7 +19,7 @@ from sam_tui.core.ports.documents import DocumentFile, Styling
 
 _WIDTH = 88
 _TWIPS = 20
-"""Twentieths of a point, in which RTF measures."""
+"""Twips in a point; RTF measures lengths in twips."""
 
 
 def write_txt(blocks: Sequence[Block], title: str, styling: Styling) -> DocumentFile:
@@ -35,7 +35,7 @@ def write_txt(blocks: Sequence[Block], title: str, styling: Styling) -> Document
 
 
 _LEADS = {"•": "- ", "": "  "}
-"""What stands before the text of an item, by its marker; of others the marker itself."""
+"""The text in front of a list item, by its marker; other markers are written as they are."""
 
 
 def _lines(block: Block) -> Iterator[str]:

@@ -24,14 +24,14 @@ _FORBIDDEN = re.compile(r"[\[\]:*?/\\']")
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,15})?")
 _FORMULA = re.compile(r"=[A-Z0-9$:,;.()+\-*/^<>=& ]{1,200}")
 _FUNCTION = re.compile(r"([A-Z][A-Z0-9.]*)\(")
-_KNOWN = frozenset(
+_COMPUTING = frozenset(
     {
         "SUM", "AVERAGE", "MIN", "MAX", "COUNT", "COUNTA", "COUNTIF", "SUMIF", "ROUND", "ROUNDUP",
         "ROUNDDOWN", "IF", "AND", "OR", "NOT", "ABS", "MEDIAN", "PRODUCT", "SQRT", "POWER", "MOD",
         "INT", "STDEV", "VAR",
     }
 )  # fmt: skip
-"""Functions that only reckon; a formula with any other is written as text and does nothing."""
+"""Functions that only compute a value. A formula with any other function is written as text."""
 _LONGEST_CELL = 32_767
 _WIDEST = 60
 
@@ -141,7 +141,7 @@ class _Sheets:
 
 
 def _reckons(text: str) -> bool:
-    return bool(_FORMULA.fullmatch(text)) and set(_FUNCTION.findall(text)) <= _KNOWN
+    return bool(_FORMULA.fullmatch(text)) and set(_FUNCTION.findall(text)) <= _COMPUTING
 
 
 def _sheet_name(title: str, names: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _FORM = "application/x-www-form-urlencoded"
 
 Learn = Callable[[str, str], None]
-"""Takes a secret's name and the secret, which is masked from then on."""
+"""Gets the name and the value of a secret, which is redacted from then on."""
 
 
 async def read_assertion(oauth: OAuthSettings, learn: Learn) -> str:

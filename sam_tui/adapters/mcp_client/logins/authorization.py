@@ -21,7 +21,7 @@ from sam_tui.adapters.mcp_client.oauth_settings import OAuthSettings
 
 PATH = "/callback"
 LOGIN_SECONDS = 300.0
-"""How long a person has for the page."""
+"""Seconds that a person has to log in on the web page."""
 _PAGE = "<!doctype html><meta charset=utf-8><title>sam-tui</title><p>{}</p>"
 
 
@@ -72,7 +72,7 @@ def registered(oauth: OAuthSettings, url: str) -> OAuthClientInformationFull:
 
 
 def client_metadata(url: str) -> OAuthClientMetadata:
-    """What this program says of itself."""
+    """The metadata with which this program registers as an OAuth client."""
     return OAuthClientMetadata(
         client_name="sam-tui",
         redirect_uris=[AnyUrl(url)],

@@ -43,7 +43,7 @@ from sam_tui.adapters.mcp_client.logins.proofs import ProvenLogin
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 
 PageCheck = Callable[[str, OAuthContext], Awaitable[None]]
-"""Raises ``OAuthFlowError`` for a page that no browser is to open."""
+"""Checks the address of a login page. Raises ``OAuthFlowError`` if no browser may open it."""
 _NOWHERE = f"http://127.0.0.1{PATH}"
 
 

@@ -24,7 +24,7 @@ from sam_tui.core.local_files.private_files import replace_file
 
 MOST_BYTES = 200_000
 EARLY = 60.0
-"""Seconds before its end from which a token is not used any more."""
+"""A token is not used during its last seconds, so many before it expires."""
 
 
 class StoredLogin(BaseModel):
@@ -115,7 +115,7 @@ class LoginFile:
             raise OAuthFlowError(f"{self.login.refusal}. {how}")
 
     async def demand_login(self, *_: str) -> NoReturn:
-        """Raises ``OAuthFlowError`` that says how to log in: nobody is asked amid other work."""
+        """Raises ``OAuthFlowError`` with how to log in: a person is never asked in the midst of a call."""
         raise OAuthFlowError(f"It requires a new login: {login_words(self._server)}")
 
     async def note_challenge(self, challenge: Challenge) -> None:

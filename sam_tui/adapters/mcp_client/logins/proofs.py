@@ -25,13 +25,13 @@ from mcp.client.auth.utils import extract_field_from_www_auth
 from sam_tui.adapters.mcp_client.logins.challenges import accepts_proofs
 
 _BYTES = 32
-"""Of a coordinate, and of each half of a signature, with P-256."""
+"""The bytes of a coordinate, of a private key and of each half of a signature, with P-256."""
 _LONGEST_NONCE = 2000
 _ISSUED = (200, 201)
 _NONCE = "DPoP-Nonce"
 _NONCE_WANTED = "use_dpop_nonce"
 _VALUE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-"""What a nonce consists of (RFC 9449, 8.1)."""
+"""The characters of a nonce (RFC 9449, 8.1)."""
 
 
 class ProofKey:

@@ -13,15 +13,15 @@ from sam_tui.core.inquiry import Question
 
 LOG_IN, NOT_NOW, GIVE_UP = "log in", "not now", "give up"
 _MOST_OFFERS = 3
-"""Refusals of a server that the person is asked about and that no login settled."""
+"""The most different refusals of one server for which the person is asked to log in."""
 _LONGEST_SCOPES = 300
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x5f\x61-\x7e]+")
-"""A scope (RFC 6749, 3.3), but without backticks, which enclose it in questions."""
+"""A scope (RFC 6749, 3.3) without backticks, because questions put scopes in backticks."""
 
 Browse = Callable[[str], None]
-"""Takes the address of a login page, in a thread."""
+"""Gets the address of a login page, in a thread other than the event loop's."""
 Ask = Callable[[Question], Coroutine[Any, Any, str | None]]
-"""Puts a question to the person in the name of one call."""
+"""Asks the person a question on behalf of one call."""
 
 
 def login_words(server: str) -> str:
@@ -62,8 +62,8 @@ class LoginRequired(ToolError):
 
     @classmethod
     def of(cls, settings: ServerSettings, data: object, mark: str) -> "LoginRequired | None":
-        """What the data of an error says that the transport made with ``mark``, which a program has not.
-        None for any other error, and where no login of a person would be used."""
+        """The refusal in an error that the transport made, recognised by ``mark``, which no server knows.
+        None for any other error, and if a person's login would not help."""
         refusal = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         signed = any(name.lower() == "authorization" for name in settings.headers)
         forged = not mark or refusal.get("mark") != mark

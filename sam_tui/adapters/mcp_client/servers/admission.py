@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.executor import Executor
 
 START = "mcp.start_server"
-"""The operation of starting a server's program: what rules for it name."""
+"""The operation of starting a server's program, as rules for it name it."""
 CONNECT = "mcp.connect_server"
 
 

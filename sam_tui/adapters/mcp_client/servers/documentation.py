@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from sam_tui.adapters.mcp_client.server_tools import OfferHost
 
 SERVER = "context7"
-"""What the server is called, in a file of servers or by the variable."""
+"""The name of the documentation server, whether a server file or an environment variable configures it."""
 VARIABLE = "CONTEXT7_SERVER_URL"
 RESOLVE, DOCUMENTATION, QUERY = "resolve-library-id", "get-library-docs", "query-docs"
-"""Its tools; a newer server has ``query-docs`` where an older one has ``get-library-docs``."""
+"""The server's tools. Newer servers have ``query-docs`` in place of ``get-library-docs``."""
 _LIBRARY = re.compile(r"(?<![\w:/.])/[\w.-]+/[\w.-]+(?:/[\w.-]+)?")
 _HEADING = re.compile(r"^[-\s]*(?:Title|Name):\s*(.+)$", re.MULTILINE | re.IGNORECASE)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.registry import Registry
 
 _GLANCE, _PATIENCE = 2.0, 3600.0
-"""Seconds a message waits for servers that are starting: while somebody watches, and without."""
+"""Seconds that a message waits for starting servers: while a person watches, and unattended."""
 
 
 class GuardedServers:

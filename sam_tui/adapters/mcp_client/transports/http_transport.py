@@ -28,16 +28,16 @@ from sam_tui.core.ports.web import UrlGuard
 from sam_tui.json_depth import shallow
 
 MOST_BYTES = 32_000_000
-"""Of an answer that is no stream of events."""
+"""The most bytes of an answer, or of one line of an event stream."""
 _LINES = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
 _CONNECT_SECONDS = 15.0
 _WITHDRAW_SECONDS = 3.0
 _ANSWER_SECONDS = 30.0
 _LOGIN_REQUIRED = -32001
 _WHOLE_ANSWER = "sam_tui.whole_answer"
-"""The extension of a request whose answer is read here, by the time of the event loop in it."""
+"""The request extension that has the response read to its end; its value is the event loop's deadline."""
 _MOST_PAGES = 3
-"""Of one login: the login itself, and more scopes than it was given."""
+"""The most pages that one login may open: the login, and further ones for more scopes."""
 
 
 class CheckedTransport(httpx2.AsyncBaseTransport):

@@ -21,7 +21,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 Clients = Callable[..., httpx2.AsyncClient]
-"""Makes the HTTP client of a session, of the class in ``kind``."""
+"""Makes the HTTP client of a session; the argument ``kind`` is its class."""
 _ACCEPTED, _REDIRECTS, _REFUSED, _NOT_FOUND = 202, 300, 400, 404
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 

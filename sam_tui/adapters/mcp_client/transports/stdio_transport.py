@@ -22,17 +22,17 @@ from sam_tui.core.ports.processes.piped import PipedProgram
 from sam_tui.json_depth import shallow
 
 LONGEST_LINE = 16_000_000
-"""Bytes of a message."""
+"""The most bytes of a message."""
 MOST_STRAY = 1_000
-"""Lines that are no message, after which the server is taken to speak something else."""
+"""After more lines than this that are no messages, the program is taken for no MCP server."""
 
 UNREAD_SECONDS = 60.0
-"""How long what it is sent may wait to be read."""
+"""Seconds in which the server has to read a message from standard input."""
 _UNREAD = "it does not read its input"
 _ANSWERED = re.compile(
     rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*([0-9]{1,18})\s*,\s*"(?:result|error)"'
 )
-"""The beginning of an answer, also of one that is no JSON further on."""
+"""The beginning of a response. It also matches one whose rest is invalid JSON, to find the request's id."""
 
 Streams = tuple[
     MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]

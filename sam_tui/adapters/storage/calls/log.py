@@ -15,7 +15,7 @@ from sam_tui.core.ports.calls import ModelCall, RequestPoint, SentRequest, Usage
 from sam_tui.core.usage import SentPrefix, Usage
 
 STREAMS_KEPT = 200
-"""Calls of a conversation, the newest, whose streams are kept."""
+"""How many of the newest calls of a conversation keep their streams."""
 
 _COLUMNS = (
     "c.number, c.at, c.model, c.purpose, c.seconds, c.first, c.size, c.same, c.culprit, c.tools,"

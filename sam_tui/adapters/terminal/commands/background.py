@@ -17,9 +17,9 @@ from sam_tui.core.ports.processes.terminals import (
 )
 
 _KEPT_ENDED = 20
-"""Ended commands that a conversation can still read."""
+"""How many ended commands of a conversation can still be read."""
 _START = 1.0
-"""Seconds after which a command counts as running even if its shell has not reported that."""
+"""Seconds after which a command counts as running even if its shell has not reported a start."""
 
 
 class RunningCommand:

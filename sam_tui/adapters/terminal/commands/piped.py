@@ -21,9 +21,9 @@ from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
 _READ = 64 * 1024
 _PAUSE = 0.05
-"""Seconds between two pieces of a flood on standard error."""
+"""Seconds between two reads of standard error while it is flooded."""
 _GRACE = 1.0
-"""Seconds that a program has to end by itself once its input is closed."""
+"""Seconds that a program has to end by itself after its input was closed."""
 _STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 
 

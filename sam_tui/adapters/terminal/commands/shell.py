@@ -25,14 +25,14 @@ MOST_RUNS = 5
 """How often one call runs a command at most; the person approves each further run."""
 _READ = 64 * 1024
 _SETTLED = 0.02
-"""Seconds after which a command has started, and a way in for the next one is made ready."""
+"""Seconds after the start of a command when the sandbox of the next one is prepared."""
 _STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 _GRACE = 0.1
 """Seconds that processes left behind may still print after the shell itself ended."""
 _WRITES_NOTHING = {"GIT_OPTIONAL_LOCKS": "0"}
 """For commands that may write nothing: git then skips its optional writes."""
 _LAST_READS = 32
-"""More reads than any pipe holds, so that the whole output of the shell itself is read."""
+"""More reads than a full pipe needs, so that all output of the shell itself is read."""
 
 
 class ShellCommands:

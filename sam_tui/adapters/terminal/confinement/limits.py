@@ -10,7 +10,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the
 from sam_tui.core.ports.processes.sandbox import CommandLimits
 
 _FIRST_TO_GO = 500
-"""Of 1000 (oom_score_adj in proc_pid_oom_score_adj(5)): without memory commands go before the program."""
+"""The oom_score_adj of commands (of 1000): without free memory they end before the program."""
 
 
 def words(limits: CommandLimits) -> dict[str, str]:

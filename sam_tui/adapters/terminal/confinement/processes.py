@@ -134,7 +134,7 @@ class Tracking:
         return self._control
 
     def report_group(self, leader: int, group: ControlGroup | None) -> None:
-        """Have that process end what a terminal's shell started, too, where a group knows it."""
+        """Report a terminal's shell to the reaper, so that it ends its control group's processes too."""
         self._terminals = True
         fields = stat_fields(leader) if group is not None else None
         if group is not None and fields is not None:

@@ -25,7 +25,7 @@ from sam_tui.adapters.terminal.processes.environment import (
     nobody,
 )
 from sam_tui.adapters.terminal.sandbox.ability import (
-    UNHELD,
+    SWITCHED_OFF,
     Ability,
     ability,
     describe,
@@ -52,12 +52,12 @@ from sam_tui.core.ports.processes.terminals import Confinement
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _SHARED = ("/dev/pts", "/dev/ptmx", "/dev/shm")
-"""Where terminals and shared memory are made. A supervisor opens these itself, only the run's own."""
+"""Devices for terminals and shared memory. A supervisor opens these itself, and only those of its run."""
 
 _PROVEN: set[Ability] = set()
-"""What commands were held by already, in this process."""
+"""The abilities with which this process has already confined a command."""
 _NAMES_BY_STREAM = {"RES_OPTIONS": "use-vc"}
-"""Has the C library ask for names by TCP (resolv.conf(5)), which works on every kernel."""
+"""Has the C library resolve names over TCP (resolv.conf(5)), which works with every kernel."""
 
 
 class Sandbox:
@@ -103,7 +103,7 @@ class Sandbox:
         # Apart from the sandbox, so that it outlives it by a moment.
         self._closing = ExitStack()
         self._closing.callback(self.tracking.close)
-        self._trust(able, UNHELD if off else describe(able, strict=strict))
+        self._trust(able, SWITCHED_OFF if off else describe(able, strict=strict))
         self._closing.callback(self._prepared.drop)
         self._proving = threading.RLock()
         self._close = weakref.finalize(self, self._closing.close)

@@ -8,10 +8,10 @@ from sam_tui.adapters.terminal.emulator.ghostty import ffi, lib
 
 Rgb = tuple[int, int, int]
 Colour = int | Rgb | None
-"""A number of the palette, RGB values, or None for the terminal's own colour."""
+"""An index in the palette, RGB values, or None for the terminal's default."""
 _PALETTE = 256
 _REVERSED = 5
-"""DECSCNM: plain text in the colours of each other."""
+"""DECSCNM: text and background exchange their default colours."""
 _NAMES = ("FOREGROUND", "BACKGROUND", "CURSOR")
 
 
@@ -79,11 +79,11 @@ def _rgb(colour: Any) -> Rgb:
 
 
 _SPECIAL = range(5)
-"""Of bold, underlined, blinking, reversed and italic text."""
+"""The special colours: of bold, underlined, blinking, reversed and italic text."""
 _DYNAMIC = range(13, 20)
-"""Of the pointer, Tektronix and what is marked."""
+"""The dynamic colours: of the pointer, of Tektronix windows and of the selection."""
 _GROUNDS = frozenset((14, 16, 17))
-"""Numbers that stand for the background until a program sets them."""
+"""Dynamic colours that are reported as the background until a program sets them."""
 _PART = re.compile(rb"([0-9]+);([^;]+)")
 
 
@@ -120,7 +120,7 @@ class SpecialColours:
     def _numbered(
         self, kind: int, value_part: bytes, end: bytes, plain: Callable[[int], bytes]
     ) -> None:
-        """OSC 4, where those behind the palette are the special ones, and OSC 5."""
+        """Handle OSC 5, and OSC 4, in which numbers after the palette are special colours."""
         for match in _PART.finditer(value_part):
             number = int(match[1])
             special = number - _PALETTE if kind == 4 else number

@@ -270,7 +270,7 @@ def packed_cell(terminal: Any, column: int, row: int) -> int:
 
 
 def cell_layout() -> dict[str, tuple[int, int]]:
-    """Where each part of a packed cell lies: name to (lowest bit, mask), as the library says."""
+    """The position of each part of a packed cell as the library reports it: name to (lowest bit, mask)."""
     import json
 
     types = json.loads(ffi.string(lib.ghostty_type_json()))["types"]

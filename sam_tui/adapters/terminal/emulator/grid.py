@@ -20,16 +20,16 @@ from sam_tui.core.text.underlines import KINDS
 from sam_tui.core.text.widths import DISPUTED
 
 Style = tuple[Colour, Colour, frozenset[str], Colour]
-"""The fields of a run in their order, behind its text."""
+"""The style of a ``CellRun``: its fields after ``text``, in their order."""
 
 _NO_NAMES: frozenset[str] = frozenset()
 _KEPT_STYLES = 4096
-"""A picture in true colour has a style per cell; past this many the memory starts anew."""
+"""The most cached styles; a true-colour picture has one per cell, so the cache is emptied beyond that."""
 _GRAPHEME = 64
-"""Codepoints of one cell that are read; a cell of more is noise."""
+"""The most code points of one cell that are read."""
 
 _ADDRESS = 2048
-"""Bytes of a link's address that are read; a longer one is none."""
+"""The most bytes of a link's address; a longer one is ignored."""
 
 _select_cell = lib.ghostty_render_state_row_cells_select
 _get_cell = lib.ghostty_render_state_row_cells_get
@@ -39,7 +39,7 @@ _BACKGROUND_ONLY = 2
 _TAG_BITS = 2
 _TAGS = bytes(value & 3 for value in range(256))
 _WIDTHS = bytes(value >> 2 & 3 for value in range(256))
-"""Of a cell's sixth byte, the two bits that say whether it is wide."""
+"""The two bits of a cell's sixth byte that say whether it is wide, for each value of the byte."""
 _WIDE, _WIDE_SPACERS = 1, 2
 _ATTRIBUTES = (
     ("bold", "bold"),

@@ -21,12 +21,12 @@ from sam_tui.adapters.terminal.emulator.sequences import Sequences
 from sam_tui.core.ports.processes.screens import ClipboardRequest
 
 CELL_WIDTH, CELL_HEIGHT = 8, 16
-"""The size of a cell in pixels that programs are told, because they ask although there are none."""
+"""The size of a cell in pixels that is reported to programs, although no pixels exist."""
 LONGEST_HOLD = 0.15
-"""Seconds that a program may keep the screen from being drawn (mode 2026)."""
+"""The most seconds for which a program can suspend drawing (mode 2026)."""
 
 _GRAPHEMES = 2027
-"""Emoji sequences and flags are one character of two cells, as they are wherever this is drawn."""
+"""Grapheme clustering: emoji sequences and flags take two cells as one character."""
 _SCHEME_REPORTS = 2031
 _REQUESTS = 4
 _SCROLLBACK_LINES = 10_000
@@ -34,7 +34,7 @@ _CELL_BYTES, _ROW_BYTES = 8, 200
 _CLIPBOARD = 256 * 1024
 Rgb = tuple[int, int, int]
 _LIGHT, _DARK = (229, 229, 229), (0, 0, 0)
-"""The default colours that programs are told, because a program that asks waits for an answer."""
+"""The default colours that are reported, because a program that asks waits for an answer."""
 _LOCATIONS = {"p": "primary", "s": "selection"}
 
 
@@ -91,7 +91,7 @@ class EmulatorHost:
                 self._ask("read", location, "")
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size."""
+        """Set the size of the terminal."""
         self.resized(columns, rows)
         self._terminal.resize(columns, rows)
         self._sequences.refit()

@@ -27,14 +27,14 @@ _MOUSE_MODES: tuple[tuple[int, MouseMode], ...] = (
 _FOCUS_EVENTS = 1004
 _NEW_LINE = 20
 _OTHER_KEY = b"\x1b[27;"
-"""Enter, Tab and the like with a modifier, in a form (modifyOtherKeys) that only programs which ask
-for it understand. The library uses it always."""
+"""How Enter, Tab and the like begin with a modifier (modifyOtherKeys). The library always uses this form,
+but only programs that requested it understand it."""
 _ALT_A = Stroke("A", ALT, "a", ord("a"), 0)
-"""Sent in that form only if a program asked for it."""
+"""Encoded in modifyOtherKeys only if the program requested it, and therefore used as a test."""
 _F3_HELD = b"\x1b[13;"
-"""F3 with a modifier in kitty's protocol. The library uses it always; ``R`` is what terminfo says."""
+"""How F3 with a modifier begins in kitty's protocol, which the library always uses; terminfo has ``R``."""
 _ESCAPE = Stroke("ESCAPE", 0, "", 0, 0)
-"""Sent in kitty's protocol only if a program asked for it."""
+"""Encoded in kitty's protocol only if the program requested it, and therefore used as a test."""
 _CONTROLS = dict.fromkeys(range(0x80, 0xA0), " ")
 _BRACKETED_PASTE = 2004
 

@@ -18,9 +18,9 @@ _SETS = b"()*+"
 DRAW_LINES = frozenset(bytes([designator]) + b"0" for designator in _SETS)
 """Sequences, without ESC, that select line drawing for one of the four sets."""
 _SHIFTS: Mapping[bytes, int] = {b"\x0f": 0, b"\x0e": 1, b"\x1bn": 2, b"\x1bo": 3}
-"""SI, SO, LS2 and LS3: which of the four sets is in use from then on."""
+"""SI, SO, LS2 and LS3, each with the set that it selects."""
 _SINGLE: Mapping[bytes, int] = {b"\x1bN_": 2, b"\x1bO_": 3}
-"""SS2 and SS3, which set is in use for one character."""
+"""SS2 and SS3, each with the set that it selects for one character."""
 _SAVES = (b"\x1b7", b"\x1b[s", b"\x1b[?1048h", b"\x1b[?1049h")
 _RESTORES = (b"\x1b8", b"\x1b[u", b"\x1b[?1048l", b"\x1b[?1049l")
 _RESETS = (b"\x1bc", b"\x1b[!p")

@@ -19,7 +19,7 @@ _FIXED = {
     **{(b"?", mode): 4 for mode in (*_UNSET, *range(100, 105), 106)},
     **{(b"?", mode): 3 for mode in (2, 8, 1011)},  # no VT52; keys repeat, and bring the newest line
 }
-"""Modes of ECMA-48, DEC and xterm that are known and stay as they are, and what DECRQM says of them."""
+"""Modes of ECMA-48, DEC and xterm that cannot be changed here, each with its value in DECRQM's report."""
 
 
 class PrivateModes:

@@ -20,13 +20,13 @@ from sam_tui.adapters.terminal.emulator.ghostty import (
 from sam_tui.adapters.terminal.emulator.modes import MARGINS
 
 _PUT_ASIDE = ((4, True), (6, False), (7, False))
-"""IRM, DECOM and DECAWM: the mode's number, and whether it is ANSI's."""
+"""IRM, DECOM and DECAWM: the number of each mode, and whether it is an ANSI mode."""
 MOST_CELLS = 32 * 1024
-"""Cells that one piece of output may change, because a few bytes can request a whole screen."""
+"""The most cells that one piece of output may change, because a few bytes can request a whole screen."""
 _LEAST_CELLS = 64
-"""The cells that the smallest operation counts as."""
+"""The number of cells as which the smallest operation counts."""
 _ROW = 4
-"""The cells that a row counts as if the library moves it at once."""
+"""The number of cells as which a row counts if the library moves it as a whole."""
 _PLAIN_PEN, _ASCII = b"\x1b[m", b"\x0f\x1b(B"
 _ORIGIN = 6
 

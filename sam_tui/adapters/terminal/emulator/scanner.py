@@ -14,7 +14,7 @@ _CANDIDATE = re.compile(
     rb"|[0-9;]*+['\"*gntx$ ]|!|0[LMPSTIZae])"
     rb"|[cH69]|\](?:[45];|52;|105|1[3-9][;\x07\x1b]|11[3-9])|P[$+]|[()*+]0)"
 )
-"""The beginning of a possible sequence; it is judged once it is complete."""
+"""The beginning of a sequence that may have to be handled; it is examined once it is complete."""
 _STRING = rb"[^\x07\x1b]{0,200}(?:\x07|\x1b\\)"
 _CONTROL = (
     rb"[0-9;]*+(?:[gntx]|'[}~]|\"p| [@A]|\*x|\$[pvxz{])|!p|0[LMPSTIZae]|\?[0-9;]*+(?:[hlnW]|\$p)"

@@ -20,7 +20,7 @@ from sam_tui.core.ports.processes.screens import (
 )
 
 _MOST_LINES = 10_000_000
-"""No limit by lines: the host sets one in bytes."""
+"""In effect no limit: the host limits the scrollback by bytes."""
 _TITLE_LIMIT = 200
 
 

@@ -24,15 +24,15 @@ from sam_tui.adapters.terminal.emulator.scanner import following, unfinished
 _WRAP, _BACK_OVER_WRAPS = 7, (45, 1045)
 _TITLES = 10
 _LEVEL = b"62;1"
-"""A VT220's, as DECRQSS tells it."""
+"""The conformance level in DECRQSS reports: that of a VT220."""
 _SETTING = re.compile(rb"\x1bP1\$r([^\x1b]*)\x1b\\")
 _SOFT_RESET = (
     b'\x1b[?25h\x1b[4l\x1b[?6l\x1b[?7h\x1b[?45l\x1b[?1045l\x1b[?1l\x1b>\x1b[?69l\x1b[r\x1b[m\x1b[0"q'
     b"\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[H\x1b7"
 )
-"""VT510 DECSTR, with autowrap left on as xterm does. The cursor is put back after it."""
+"""VT510 DECSTR, except that autowrap stays on as in xterm. The cursor is restored afterwards."""
 _FULL_RESET = b"\x1bc\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\"
-"""RIS; the library leaves the colours that programs chose."""
+"""RIS, and resets of the colours that programs set, which the library leaves at RIS."""
 _REPORTS = {
     b"[?15n": b"[?13n",  # DSR: no printer
     b"[?62n": b"[0*{",  # no room for macros
@@ -50,7 +50,7 @@ _REPORTS = {
     b"[0x": b"[2;1;1;128;128;1;0x",
     b"[1x": b"[3;1;1;128;128;1;0x",
 }
-"""Queries whose answer never changes."""
+"""Queries with a constant answer."""
 Act = Callable[[bytes], None]
 
 
@@ -137,7 +137,7 @@ class Sequences:
             return self._report
         if body.endswith(b"$p"):
             return self._say_mode if self._mode_state(body) is not None else None
-        handler = _KNOWN.get(body)
+        handler = _HANDLERS.get(body)
         if handler is None:
             handler = next((candidate for form, candidate in _FORMS if form.fullmatch(body)), None)
         return None if handler is None else lambda body: handler(self, body)
@@ -315,7 +315,7 @@ class Sequences:
         return int(self._setting(b"s").partition(b";")[0] or 1) - 1
 
 
-_KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
+_HANDLERS: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
     b"c": Sequences.reset,
     b"[!p": Sequences.reset_softly,
     b"[?6n": Sequences.report_cursor,
@@ -330,7 +330,7 @@ _KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
     b"[3g": Sequences.clear_stops,
     b"[?5W": Sequences.clear_stops,
 }
-"""By the whole sequence. Kept outside, so that a terminal is freed with its last reference."""
+"""Handlers by the whole sequence; not in the terminal, so that its last reference frees it."""
 
 
 def _act_in_rectangle(sequences: Sequences, body: bytes) -> None:
@@ -346,7 +346,7 @@ _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...]
         (rb"\]4;(?:.*;)?(?:25[6-9]|260);.*", Sequences.special_colour),
         (rb"P\+q.*", Sequences.tell_capabilities),
         (rb"P\$q.*", Sequences.tell_setting),
-        (rb"\[\d{0,5}(?:'[}~]| [@A])", _KNOWN[b"6"]),
+        (rb"\[\d{0,5}(?:'[}~]| [@A])", _HANDLERS[b"6"]),
         (rb"\[[012]?\*x", Sequences.set_extent),
         (rb"\[\?63(?:;\d+)?n", Sequences.report_checksum),
         (rb'\[[0-9;]*"p', Sequences.set_level),
@@ -356,4 +356,4 @@ _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...]
         (rb"\x08|\[\d*D", Sequences.go_back),
     )
 )
-"""By what the sequence looks like, where it is none of those above."""
+"""Handlers by the pattern of other sequences."""

@@ -96,7 +96,7 @@ class HeldProcess:
             self._control.send(json.dumps({"hold": asdict(hold)}).encode())
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal another size."""
+        """Set the size of the terminal."""
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def size(self) -> tuple[int, int]:

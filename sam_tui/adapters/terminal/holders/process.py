@@ -33,9 +33,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE
 _CREDENTIALS = struct.Struct("=iII")
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
 _CLIENT = 2.0
-"""Seconds that a client has to send its request."""
+"""Seconds in which a client must send its request."""
 _LAST_SECONDS = 5.0
-"""The most seconds for ending processes that left the session."""
+"""The most seconds to end processes that have left the session."""
 _MOMENT = 0.02
 _OUTPUT = 64 * 1024
 _LAST_READS = 256

@@ -28,7 +28,7 @@ class Ring:
         return _HEAD.unpack_from(self._memory)[0]
 
     def add(self, data: bytes) -> None:
-        """Write; what no longer fits is lost at the other end."""
+        """Write; the oldest content is dropped if there is too much."""
         total = self.written + len(data)
         data = data[-KEPT_BYTES:]
         at = (total - len(data)) % KEPT_BYTES
@@ -40,7 +40,7 @@ class Ring:
         _HEAD.pack_into(self._memory, 0, total)
 
     def content(self) -> bytes:
-        """What is kept, oldest first."""
+        """The stored content, oldest first."""
         total = self.written
         inside = self._memory[_HEAD.size :]
         if total <= KEPT_BYTES:

@@ -9,16 +9,16 @@ QUESTION = re.compile(
     rb"\x1b(?:Z|\[(?=[>=?\d;]*+[cnptuqx$])(?:[>=]?[01]?c|[56]n|\?\d{1,3}n|1[134589](?:;2)?t|16t|2[01]t|\?u|>0?q|\??\d+\$p|[01]?x)"
     rb"|\](?:1[0-9]|[45];\d+);\?|P[$+]q)"
 )
-"""Attributes, status and cursor reports, sizes, modes, version, keyboard, colours, settings and
+"""Queries: attributes, status, cursor position, sizes, modes, version, keyboard, colours, settings and
 capabilities (ECMA-48, xterm, kitty)."""
 
 
 _REPORT = re.compile(rb"\x1b\[([\d:]{1,24})(?:;(\d{0,3})(?::(\d?))?)?(?:;([\d:]{0,64}))?u")
-"""Kitty: key, its shifted twin and place, modifiers and kind of event, the text that it made."""
+"""A key in kitty's protocol: its code, shifted code and base-layout code; modifiers, event type, text."""
 _OTHER = re.compile(rb"\x1b\[27;(\d{1,3});(\d{1,7})~")
-"""modifyOtherKeys: modifiers and key."""
+"""A key in modifyOtherKeys: modifiers and code."""
 _PAD = re.compile(rb"\x1bO([j-yMX])")
-"""The keypad in application mode."""
+"""A key of the keypad in application mode."""
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 _REPLY = re.compile(
     rb"\x1b(?:\[(?:[?>=][\d;]*c|\??\d+;\d+R|\?[\d;]*[un]|\??[\d;]+\$y|\d+n|[\d;]+t|[IO])"
@@ -30,7 +30,7 @@ _RELEASES = re.compile(rb"\x1b\[[\d:;]*:3[u~A-HPQS]")
 _LONGEST_LINE = 64 * 1024
 _RELEASED = 3
 _SHIFT, _OTHERS, _CAPS = 1, 0b0011_1110, 0b0100_0000
-"""Modifiers: with any but shift and the locks a key makes no text."""
+"""Masks of modifiers. With one of ``_OTHERS``, a key makes no text."""
 _PLAIN = {13: 13, 9: 9, 8: 8, 127: 127, 57414: 13}
 _PAD_FIRST, _PAD_SIGNS = 57399, "0123456789./*-+"
 _PRIVATE = range(0xE000, 0xF900)

@@ -5,21 +5,21 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 PLACEHOLDER = "[typed by the person]"
-"""Stands for what the person typed wherever the agent would read it."""
+"""Replaces text that the person typed in everything that the agent reads."""
 HIDDEN = "\U000f5a3d"
-"""A private character of one cell that replaces each cell written while the person held the session."""
+"""A private character, one cell wide, that replaces each cell written while the person is the holder."""
 _COVERED = re.compile(f"{HIDDEN}(?:[{HIDDEN} ]*{HIDDEN})?")
 _RUN = 8
-"""So many consecutive characters of typed text are redacted wherever they occur."""
+"""The least number of consecutive typed characters that are redacted wherever they occur."""
 _SHORTEST_LINE, _SHORTEST_WORD = 3, 4
 _MOST_KNOWN = 64 * 1024
 _PASSED_OVER = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
     r"|\x1b|[\s\x00-\x1a\x1c-\x1f\x7f'\"\\]+"
 )
-"""What may come between typed characters on their way: control sequences, wraps, blanks, quotes."""
+"""Text that a program may print between typed characters: control sequences, wraps, blanks, quotes."""
 _ORDINARY = re.compile(r"[^\W\d_]*|-{1,2}[^\W\d_-]*")
-"""Words that reveal nothing: letters alone, and options."""
+"""Words that are not redacted alone: letters only, and options."""
 
 
 class TypedRedaction:

@@ -16,12 +16,12 @@ from sam_tui.core.ports.processes.terminals import Handover, Holder
 
 NOT_RECORDED = "\r\n[the person typed here; what happened meanwhile is not recorded]\r\n"
 """Replaces all output of the session while the person held it."""
-_MOST_TOLD = 16 * 1024
-"""Characters of typed text that are passed to the process that keeps the session."""
+_MOST_TYPED = 16 * 1024
+"""The most characters of typed text that are passed to the process of the session."""
 _ENDS = re.compile(rb"[\r\n\x03]")
-"""Enter and Ctrl+C: they end the line."""
+"""Enter and Ctrl+C, which end a line."""
 _KILLS = b"\x15\x17"
-"""Ctrl+U and Ctrl+W: they erase typed text, which is noted first."""
+"""Ctrl+U and Ctrl+W, which delete typed text; that is recorded before."""
 _PASTE = re.compile(rb"(\x1b\[20[01]~)")
 _PASTED, PASTE_OVER = b"\x1b[200~", b"\x1b[201~"
 
@@ -85,7 +85,7 @@ class SessionHolder:
     def hold(self) -> Hold:
         """The state for the holder process and the next program; of much typed text the newest part."""
         typed: list[str] = []
-        left = _MOST_TOLD
+        left = _MOST_TYPED
         for line in reversed([*self._typed, *self._line.readings()]):
             if left <= 0:
                 break

@@ -16,7 +16,7 @@ Stages = Sequence[tuple[signal.Signals, float]]
 """Signals in order, each with the seconds to wait before the next."""
 _MOMENT = 0.02
 _REST = 4
-"""The wait between two looks, as a multiple of the time that a look took."""
+"""The wait between two checks, as a multiple of the last check's duration."""
 
 
 class SharedLook:

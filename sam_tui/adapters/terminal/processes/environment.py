@@ -43,9 +43,9 @@ PROVIDER_KEYS: Final = frozenset({
     "XAI_API_KEY",
     "ZAI_API_KEY",
 })
-"""Keys of model providers, which cost money: commands of the agent never need them."""
+"""Keys of model providers. They cost money, and commands of the agent never need them."""
 NONE_PASSED: Final = PassedVariables(reserved=PROVIDER_KEYS)
-"""The person named no variable."""
+"""For a person who named no variable."""
 
 _COLOUR_FORCING = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"})
 

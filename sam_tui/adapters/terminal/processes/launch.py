@@ -106,17 +106,18 @@ class HeldStart:
 
 
 _GATE = 'read -r _ || exit; read -r _; exec <{input}; eval "shift;$1"'
-"""Waits for a word and the end of its input, then becomes the command; without the word it ends."""
+"""A script that waits for a line and the end of its input, then runs the command; without a line it
+ends."""
 _OUTER_GATE = 'read -r _ || exit; read -r _; exec <{input}; exec "$@"'
-"""The same gate before a confining program, which also starts other programs."""
+"""The same in front of a confining program, and with its arguments as the command."""
 _WORD = b"\n"
 _BASH_GATE = b"exit"
-"""The same for bash, which reads a file to its end from its input before it looks at the command.
+"""The same for bash: the beginning of a start-up file that it reads from its input. If nothing follows,
+bash exits.
 
-So the command stays bash's own last word, and bash becomes a single program instead of forking it.
-"""
+The command stays the last one of bash, which becomes its program instead of forking it."""
 _BASH_WORD = "= exec <{input}; unset BASH_ENV"
-"""What makes ``exit`` the name of a variable that is set for nothing."""
+"""Follows ``exit`` in that file, which it turns into the assignment of a variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,8 @@ def _open_gate(
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """A command line behind a gate: what stands in its input first, and the word that opens it."""
+    """A command line that waits at a gate, what its input contains first, and the text that opens the
+    gate."""
 
     launch: Launch
     words: Sequence[str]
@@ -214,7 +216,7 @@ class Gated:
 
 
 def _gated(launch: Launch) -> Gated:
-    """A command behind its gate. Raises ``ToolError`` where it cannot be started."""
+    """The command line with its gate. Raises ``ToolError`` if the command cannot be started."""
     if not os.path.isdir(launch.cwd):
         raise ToolError(f"The working directory does not exist: {launch.cwd}")
     if "\0" in launch.command:

@@ -42,7 +42,7 @@ TAIL_BYTES = 512 * 1024
 LIVE_BYTES = 64 * 1024
 LIVE_INTERVAL = 1 / 30
 FLOOD_BYTES = 1024 * 1024
-"""After so many bytes nobody reads every line: 4 KiB a second show that the command runs."""
+"""After so many bytes, only 4 KiB a second are passed on: people no longer read every line."""
 FLOOD_BATCH = 4 * 1024
 FLOOD_INTERVAL = 1.0
 
@@ -70,7 +70,7 @@ class BoundedOutput:
         self._total = 0
 
     def add(self, data: bytes) -> None:
-        """Take in what came next."""
+        """Add a piece of output."""
         self._total += len(data)
         if self._room:
             head = data[: self._room]

@@ -19,9 +19,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import STARTED
 
 _MOST_FREE = 1
 _PATIENCE = 5.0
-"""Seconds within which a parent must answer."""
+"""Seconds in which a parent must answer."""
 _MOMENT = 0.1
-"""Seconds within which a living parent reports how its command ended."""
+"""Seconds in which a living parent reports how its command ended."""
 _KILLED = -signal.SIGKILL
 _SAY = b"{}"
 
@@ -221,7 +221,7 @@ class ParentedProcess:
                 self.parent.control.send(json.dumps(message).encode())
 
     def _hear(self, patience: float = 0.0) -> None:
-        """Take in what the parent has said by now; wait for the first message."""
+        """Read the parent's messages so far; waits for the first one."""
         while self._attached and _readable(self.parent.control, patience):
             patience = 0.0
             try:

@@ -21,8 +21,9 @@ _READS, _POLLS, _ON_PATHS = ({
         {*range(33, 39), 48, 56, 61, 78, 79, 203, 221, 291, 437, 439},
     ),
 }).get(os.uname().machine, (set[int](), set[int](), set[int]()))
-"""Numbers of the system calls that read, that wait for one of several things, and that name a path or an
-address: those wait for a disk, the network or the sandbox's supervisor, and then there is work to do."""
+"""Numbers of system calls by machine: those that read, those that wait for one of several descriptors, and
+those with a path or an address. The latter wait for a disk, the network or the supervisor, which counts
+as work."""
 _NO_CALL = -1
 _WORKS = {_NO_CALL, *_ON_PATHS}
 _TASKS = 32

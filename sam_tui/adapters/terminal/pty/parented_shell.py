@@ -51,7 +51,7 @@ class ParentedShell:
         """Nobody else has to know."""
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal another size."""
+        """Set the size of the terminal."""
         termios.tcsetwinsize(self.fd, (rows, columns))
 
     def reap(self) -> int | None:

@@ -30,11 +30,11 @@ _UNREAD_LIMIT = 1024 * 1024
 _LAST_READS = 256
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
 _NOTICE, _NOTICED = 0.02, 2.0
-"""Seconds between two looks whether a program has taken its new size in, and of all of them."""
+"""Seconds between two checks whether a program has handled its new size, and of all checks together."""
 _REDRAWS = 5
-"""How often a program that prints nothing is asked to redraw."""
+"""How often a program that prints nothing is made to redraw."""
 _POLLS_TERMINALS = sys.platform == "linux"
-"""Whether terminals can be polled; on macOS the event loop reads them instead."""
+"""Whether the system can poll terminals; on macOS the event loop reads them instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class PtyLaunch:
 
 
 class Process(Protocol):
-    """What a ``Pty`` runs: the program at the other side, however it was started."""
+    """The program that a ``Pty`` runs, however it was started."""
 
     @property
     def pid(self) -> int: ...
@@ -72,7 +72,7 @@ class Process(Protocol):
         ...
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal another size."""
+        """Set the size of the terminal."""
         ...
 
     def reap(self) -> int | None:
@@ -94,10 +94,10 @@ class Child:
         """Do nothing: no other process stores the output."""
 
     def hold(self, hold: Hold) -> None:
-        """Do nothing: no other process needs to know."""
+        """Do nothing: no other process is involved."""
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal another size."""
+        """Set the size of the terminal."""
         self._process.setwinsize(rows, columns)
 
     def reap(self) -> int | None:
@@ -396,5 +396,5 @@ def _ptsname() -> Callable[[int], bytes | None]:
 
 
 def _terminal_name(master: int) -> str:
-    """The path of the terminal whose master side this is, such as ``/dev/pts/3``."""
+    """The path of the terminal of this PTY master, such as ``/dev/pts/3``."""
     return os.fsdecode(_ptsname()(master) or b"")

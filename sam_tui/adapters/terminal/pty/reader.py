@@ -20,11 +20,11 @@ from functools import cache
 from typing import Any
 
 _GATHERING_SECONDS = 0.004
-"""Seconds during which pieces after the first, which is passed on at once, are joined."""
+"""Seconds during which further pieces are joined; the first piece is passed on at once."""
 _GATHERED_BYTES = 256 * 1024
-"""Bytes that are passed on without waiting for the moment to end."""
+"""Joined bytes that are passed on before that time is over."""
 _FLOOD = 32 * 1024
-"""Bytes of one moment that make a flood."""
+"""Output of at least so many bytes in that time is a flood."""
 
 
 class Gathering:
@@ -127,15 +127,15 @@ def _library() -> Any:
 
 _READ = 64 * 1024
 _BATCH = 32 * 1024
-"""Bytes after which the event loop is woken."""
+"""The number of bytes at which the event loop is woken."""
 _MOST = 256 * 1024
-"""Bytes that may wait for the event loop; then the printing program waits, too."""
+"""The most bytes that wait for the event loop; then reading stops, and the program waits."""
 _MOMENT = 4
-"""Milliseconds without output after which less than a batch is passed on."""
+"""Milliseconds without output after which an incomplete batch is passed on."""
 _LULL = 50
-"""Milliseconds without output after which the flood is over."""
+"""Milliseconds without output that end a flood."""
 _WINDOW, _LEAST = 0.25, 256 * 1024
-"""Output below so many bytes within so many seconds is no flood."""
+"""A flood also ends when fewer bytes than this came in so many seconds."""
 
 
 class Flood:

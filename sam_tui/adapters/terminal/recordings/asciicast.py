@@ -41,7 +41,7 @@ class CastHeader:
     timestamp: int
     title: str
     intervals: bool = False
-    """Whether each event tells the seconds since the one before, as in v3."""
+    """Whether the time of an event is relative to the one before, in seconds, as in v3."""
 
 
 class Recorder:

@@ -37,7 +37,7 @@ class CastRecordings:
         return next(path for path in paths if not os.path.lexists(path))
 
     def recordings(self, *others: str) -> Sequence[KeptRecording]:
-        """Those of the data directory and directly in ``others``, newest first."""
+        """The recordings of the data folder and of the folders ``others``, newest first."""
         recordings: dict[str, KeptRecording] = {}
         for folder in (self._folder, *others):
             for recording in _in(folder):

@@ -13,7 +13,7 @@ _SGR = {
 _PLAIN = "\x0f\x1b(B\x1b[4l\x1b[?6;69l\x1b[r\x1b[m"
 """Resets character sets, insert mode, margins and colours, which would change the picture."""
 _NOT_SET = re.compile(r"\x1b\[\?(?:47|1047|1049|2026)h")
-"""Which screen is shown is the caller's; a picture is whole."""
+"""Modes that are not restored: the caller selects the screen, and a picture is drawn at once."""
 _TOP, _LEFT = re.compile(r"\x1b\[(\d+);\d+r"), re.compile(r"\x1b\[(\d+);\d+s")
 
 

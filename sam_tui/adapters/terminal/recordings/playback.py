@@ -9,18 +9,18 @@ from sam_tui.adapters.terminal.recordings.asciicast import CastEvent, Recording,
 from sam_tui.core.errors import ToolError
 
 LONGEST_PAUSE = 2.0
-"""Seconds to which longer recorded pauses are shortened."""
+"""Longer recorded pauses are shortened to so many seconds."""
 SPEEDS = (0.1, 32.0)
 _PIECE = 64 * 1024
 _SLICE = 0.008
-"""Seconds of drawing without a break, so that keys are handled while the person seeks."""
+"""The most seconds of drawing at a time while seeking, so that keys are handled in between."""
 
 
 class CommandOutput:
     """The ``FollowedOutput`` port. Its screen has the view's size and a scrollback."""
 
     running = False
-    """No program takes keys."""
+    """A recording takes no keys."""
 
     def __init__(self) -> None:
         self.screen = EmulatedScreen(80, 24)
@@ -46,7 +46,7 @@ class CastPlayback:
     """
 
     running = False
-    """No program takes keys."""
+    """A recording takes no keys."""
 
     def __init__(self, path: str, *, longest_pause: float = LONGEST_PAUSE) -> None:
         self.name = os.path.basename(path)

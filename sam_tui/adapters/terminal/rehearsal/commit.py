@@ -14,7 +14,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.text.plain import escaped
 
 _BESIDE = ".sam-tui-rehearsed-"
-"""The folder in the workspace for new files, so that they only have to be renamed."""
+"""The prefix of the folder in the workspace for new files, which are then moved by rename."""
 
 
 def commit(workspace: str, changes: Sequence[Differing]) -> None:

@@ -22,7 +22,7 @@ from sam_tui.core.ports.processes.sandbox import Protection
 from sam_tui.core.ports.processes.terminals import Confinement
 
 _LEAST_LIVE = (5, 14)
-"""Linux 5.14 answers a call and hands over a descriptor in one step (ADDFD_FLAG_SEND)."""
+"""The first Linux version that answers a call and passes a descriptor in one step (ADDFD_FLAG_SEND)."""
 _PTRACE = 1 << 19
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 
@@ -38,7 +38,7 @@ class Ability:
     filters: bool = True
     """Whether system calls can be filtered."""
     why_none: str = ""
-    """Why nothing holds although there is Landlock."""
+    """Why commands cannot be confined although Landlock exists; empty if they can or if it does not."""
 
     @property
     def holds(self) -> bool:
@@ -243,5 +243,5 @@ def _seatbelt() -> tuple[Protection, ...]:
     )
 
 
-UNHELD = Confinement("none", "switched off: commands are not confined")
-"""Where the person wants no sandbox."""
+SWITCHED_OFF = Confinement("none", "switched off: commands are not confined")
+"""For a person who switched the sandbox off."""

@@ -33,9 +33,9 @@ IGNORED = (
 MOST_DESCRIPTORS = 64
 """The most descriptors of one message."""
 _OWN = min(900, os.sysconf("SC_OPEN_MAX") - 16)
-"""Descriptors from here on are the parent's own; those below can be the command's."""
+"""The least number of the parent's own descriptors; lower numbers are free for its command."""
 _LAST_SECONDS = 10.0
-"""Seconds within which parents must end by themselves."""
+"""Seconds in which parents must end by themselves."""
 
 
 class Parents(Subreaper):

@@ -11,9 +11,9 @@ from sam_tui.folders import IMPORT_ROOT
 
 _START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
 _DETACHED = '"$@" &'
-"""Run by sh: what it starts becomes nobody's child, and may outlive this program."""
+"""A script of sh: the program that it starts is no child of ours, and may outlive this program."""
 _LETS_THREADS_RUN = (3, 11, 4)
-"""From here on Python lets go of its lock until what it starts by vfork runs another program."""
+"""The first Python version in which other threads run until a program started by vfork is executed."""
 
 
 def start_beside(serve: Callable[[], object]) -> None:

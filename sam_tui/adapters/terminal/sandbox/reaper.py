@@ -29,7 +29,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import (
 )
 
 _LOOKS = 50
-"""After so many counts it checks which runs have ended."""
+"""How many counts there are between two checks which runs have ended."""
 
 
 def watch(control: socket.socket, parents: Parents) -> ProcessTracker | None:

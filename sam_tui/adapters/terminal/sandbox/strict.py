@@ -10,9 +10,9 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.processes.sandbox import Network
 
 _EMPTIED = ("/run", "/tmp", "/var/tmp")
-"""Where other programs keep their sockets; what a command needs of these is put back."""
+"""Folders with sockets of other programs, which are replaced by empty ones."""
 _PUT_BACK = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf")
-"""What /etc/resolv.conf links to, for names on the network. Read-only, as all the rest."""
+"""Targets of /etc/resolv.conf, which are mounted read-only into these, so that names can be resolved."""
 _ATTEMPT = ("--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--unshare-net", "true")
 _SECONDS = 20.0
 """A time limit that no working machine reaches, however busy it is."""

@@ -125,15 +125,15 @@ def _image(pid: int) -> str:
 _PAUSE = 0.05
 """Seconds without output after which the state of the processes is read."""
 _LONG_PAUSE = 0.3
-"""The same for a program that waits for several things, and whose last line reads as a question."""
+"""The same for a program that waits for several descriptors and whose last line looks like a question."""
 _POLL_PAUSE = 1.0
-"""The same for one that has set the terminal up for single keys, or hides them."""
+"""The same for a program that reads single keys, or does not echo them."""
 _QUIET = 2.0
 _LINE = 400
 _STEP = 1.0
 """Seconds to wait after each signal to a job."""
 _ESCALATION = 10.0
-"""Seconds after which the program gives up on a command that does not end."""
+"""Seconds after which a command that does not end is given up."""
 
 
 class Activity:

@@ -15,9 +15,9 @@ _PARTS = re.compile(
     r"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x1b\x80-\x9f]"
     r"|(?P<text>[^\x00-\x1f\x7f-\x9f]+)",
 )
-"""What moves the cursor or changes modes; strings, such as titles, which are left out; text."""
+"""Sequences that move the cursor or change modes; other ones, such as titles, which are left out; text."""
 _ASCII = dict.fromkeys(range(0x20, 0x7F), HIDDEN)
-"""The cover of each character of a cell of its own."""
+"""Replaces each ASCII character, all of which take one cell."""
 
 
 class AgentView:

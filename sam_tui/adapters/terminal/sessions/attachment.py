@@ -24,17 +24,17 @@ from sam_tui.adapters.terminal.shell_integration.marks import Mark, MarkStream, 
 from sam_tui.core.text.underlines import drawn_by
 
 _LEAVE = re.compile(rb"\x1d|\x1b\[93(?::\d*)*;(?:5|69|133|197)(?::[12]?)?(?:;\d*)?u|\x1b\[27;5;93~")
-"""Ctrl+], as terminals send it plainly, by kitty's protocol (with locks on or not), by modifyOtherKeys.
-Pressed twice it ends being here, as in the workbench, and leaves the session running."""
+"""Ctrl+] as a byte, in kitty's protocol (also with Caps Lock or Num Lock), and in modifyOtherKeys. Pressed
+twice it detaches, as in the workbench, and the session continues."""
 _WITHIN = 0.6
-"""Seconds within which the second Ctrl+] must follow, as in the workbench."""
+"""Seconds in which the second Ctrl+] must follow, as in the workbench."""
 _OPENING = b"\x1b[?1049h\x1b[22;0t\x1b]2;sam-tui: Ctrl+] twice leaves\a\x1b[H\x1b[2J"
-"""The other screen, so that nothing of the session stays here; the title, which was put by before."""
+"""Switches to the alternate screen, so that no output of the session remains, and stores the title."""
 _CLOSING = b"\x1b[<99u\x1b[23;0t"
-"""Ways to tell keys that programs put on the other screen's stack; the title as it was."""
+"""Drops keyboard modes that programs pushed on the alternate screen's stack, and restores the title."""
 _MODES = re.compile(rb"\x1b\[\?([\d;]+)([hl])|\x1bc")
 _SCREENS = (b"47", b"1047", b"1049")
-"""Modes that switch to the other screen and back."""
+"""Modes that switch between the two screens."""
 _CUT = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]?)?\Z")
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _READ = 64 * 1024
@@ -44,7 +44,7 @@ _CLEAR = (
     b"\x1b[!p\x1b[r\x1b[4;20l\x1b[?1;5;6;66l\x1b[?7h\x1b>\x0f\x1b(B\x1b[=0;1u\x1b[?1049l\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004;2026;2031;2048l"
     b"\x1b[>4m\x1b[0 q\x1b[?25h\x1b[m"
 )
-"""What a program may have left switched on: modes, ways to tell keys, the cursor's shape, attributes."""
+"""Resets what a program may have changed: modes, keyboard modes, the cursor's shape, attributes."""
 
 
 async def attach(holders: Holders, terminal: KeptSession) -> int | None:

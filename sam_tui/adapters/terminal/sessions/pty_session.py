@@ -37,7 +37,7 @@ Size = tuple[int, int]
 
 LARGEST_SIDE = 1000
 _LONGEST_HOLD = 0.2
-"""Seconds for which a program may keep the screen from being drawn (mode 2026)."""
+"""The most seconds for which a program can suspend drawing (mode 2026)."""
 
 
 class PtySession(Watchers):

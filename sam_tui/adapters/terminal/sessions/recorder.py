@@ -13,9 +13,9 @@ from sam_tui.adapters.terminal.sessions.safe_output import SafeOutput
 from sam_tui.adapters.terminal.sessions.turns import Turns
 
 _AROUND = 4096
-"""Characters of written output that may contain the beginning of typed text."""
+"""How many of the last written characters are searched for the beginning of typed text."""
 _FOLLOWING = 16
-"""A piece is written only after so many further characters, as they may complete typed text."""
+"""A piece is written once so many further characters have come, as they may complete typed text."""
 
 
 class SessionRecording:

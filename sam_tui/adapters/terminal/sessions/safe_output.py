@@ -8,7 +8,7 @@ import re
 from codecs import getincrementaldecoder
 
 _CONTROLS = "\x00-\x17\x19\x1c-\x1f\x7f"
-"""Controls that terminals carry out, or pass over, in the midst of a sequence."""
+"""Control characters that terminals execute or ignore within a sequence."""
 _CSI = rf"\[[0-?{_CONTROLS}]*[ -/{_CONTROLS}]*"
 _CHOSEN = rf"[ -/][ -/{_CONTROLS}]*"
 _STRING = r"[\]PX^_][^\x07\x18\x1a\x1b]*"
@@ -17,17 +17,17 @@ _TOKEN = re.compile(
     rf"|(?P<whole>{_CSI}[@-~]|{_CHOSEN}[0-~]|[0-OQ-WYZ`-~\\])"
     rf"|(?P<begun>(?:{_CSI}|{_CHOSEN}|{_STRING}\x1b?)?\Z)|(?:{_CSI}|{_CHOSEN})?)"
 )
-"""A sequence that is a string, one that is whole, the beginning of one, and one that is broken off."""
+"""A sequence that is a string, another complete one, the beginning of one, or one that is broken off."""
 _STRINGS = tuple("]PX^_")
 _CONTROL = re.compile(f"[{_CONTROLS}]")
 _ACTS = re.compile(
     r"\[0*(?:[1-9]|2\d|[3-9]\d|\d{3,})(?:;\d*)*t|\[[?]?(?:\d*;)*0*3(?:;\d*)*J|\[[?]?[\d;]*i"
 )
-"""Sizes, places and titles of a window (XTWINOPS, DECSLPP; questions for its size are left), the erasure
-of the lines that went by, and printers."""
+"""Sequences that act on the terminal's window or scrollback, or on printers: size, position and title
+(XTWINOPS, DECSLPP; size queries are passed on), erasure of the scrollback, media copy."""
 _C1 = re.compile("[\x80-\x9f]")
 _LONGEST = 4096
-"""Characters of a sequence that waits for its end."""
+"""The most characters of an incomplete sequence that is stored."""
 
 
 class SafeOutput:

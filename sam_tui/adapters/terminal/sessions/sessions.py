@@ -25,9 +25,9 @@ from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, Outs
 from sam_tui.core.ports.processes.terminals import CommandRecord, SessionSpec, TerminalSession
 
 _LONGEST = 10.0
-"""Seconds that a start may take; a shell that never tells its first prompt is asked about after them."""
+"""Seconds after which accesses are asked about even if the shell has not reported its first prompt."""
 _AGAIN = 1.0
-"""Seconds for which a refusal is valid; later input leads to a new question."""
+"""Seconds for which a refusal is valid; then the same access is asked about."""
 
 
 class AskAfterStart:
@@ -109,7 +109,7 @@ class PtyTerminals:
             self._closing.discard(session_open)
 
     async def close_all(self) -> None:
-        """Leave what holders keep to them, and end all others at the same time."""
+        """Detach from sessions with a holder, and end all others at the same time."""
         sessions, closing = list(self._sessions.values()), list(self._closing)
         self._sessions.clear()
         self._closing.clear()

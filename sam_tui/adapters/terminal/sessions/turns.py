@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from sam_tui.adapters.terminal.sessions.agent_view import AgentView
 
 _INTERRUPT = b"\x03"
-_TAKEN_IN = 10.0
-"""Seconds for a shell to read typed input, and for a program to ask for more."""
-_ANSWER = 10.0
-"""Seconds for a shell to report its line, and then its next prompt."""
+_READ_SECONDS = 10.0
+"""The most seconds for a shell to read typed input, and for a program to read more."""
+_REPORT_SECONDS = 10.0
+"""The most seconds for a shell to report its line, and then its next prompt."""
 _PAUSE = 0.05
 _AROUND = 4096
 _ENTERS = re.compile(rb"[\r\n]")
 _KEY_AS_TEXT = re.compile(r"\x1b?\[7717~")
-"""What a line has of the key that sets it aside, where a search or another key's beginning took it."""
+"""What remains of ``SET_ASIDE`` in a line if a search or another incomplete key took its beginning."""
 _DRAWS = ("bash", "zsh")
-"""Shells that report the end of their prompts; before it, typed text is not drawn."""
+"""Shells that report the end of their prompts, before which typed text is not drawn."""
 _LEFT = "The person left a line unfinished in this terminal, so nothing was typed."
 _WAYS = "Ask them to finish it (hand_over), or send \\u0003 alone, which drops it."
 
@@ -283,7 +283,7 @@ class Turns(SessionHolder):
         self._pty.start_output()
         if self.end_paste():
             self._pty.write(PASTE_OVER)
-        deadline = time.monotonic() + _TAKEN_IN
+        deadline = time.monotonic() + _READ_SECONDS
         while self._pty.running and time.monotonic() < deadline:
             runs = self._log.trusted and not self._log.at_prompt
             if not self._log.integrated or runs or self._pty.foreground() != self._pty.pid:
@@ -322,7 +322,7 @@ class Turns(SessionHolder):
         if not keys or not self._pty.running:
             return None
         self._pty.write(keys)
-        deadline = time.monotonic() + _ANSWER
+        deadline = time.monotonic() + _REPORT_SECONDS
         while time.monotonic() < deadline:
             if kind in self._marks:
                 return self._marks[kind]

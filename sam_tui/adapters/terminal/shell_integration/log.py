@@ -15,7 +15,7 @@ _EDIT = re.compile(
 )
 _LONGEST_ECHO = 8192
 _COMPLETED = re.compile(r"(?:\x1b\[[0-9;]*m)*[^\s\x1b]{0,8}(?:\x1b\[[0-9;]*m)* +\r \r\Z")
-"""What zsh makes of an unfinished last line: a mark, spaces to the edge, and back."""
+"""How zsh ends an incomplete last line: a mark, spaces to the edge, and back."""
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ def _typed(echoed: str) -> str:
 
 
 def _edited(cells: list[str], at: int, count: int, final: str) -> int:
-    """What a control sequence does to a line; returns where the cursor is then."""
+    """Apply a control sequence to a line; returns the new position of the cursor."""
     match final:
         case "@":
             cells[at:at] = " " * count

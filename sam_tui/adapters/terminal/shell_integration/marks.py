@@ -15,7 +15,7 @@ from sam_tui.core.local_files.temporary_folders import SHELL, Scratch
 
 _OSC = b"\x1b]7717;"
 SET_ASIDE = b"\x1b[7717~"
-"""A key that no keyboard has; the shell then reports the line being edited and empties it."""
+"""A key that no keyboard has. On it, the shell reports the line being edited and empties it."""
 _LONGEST_MARK = 128
 _LONGEST_PAYLOAD = 64 * 1024
 _SNIPPETS = Path(__file__).parent

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.prompts import DefinitionKind
 
 _DIFFED, _DIFF_LINES = 100_000, 400
-"""Bytes up to which a file's change is shown line by line, and lines of all of them."""
+"""The largest file, in bytes, whose changes are shown as lines, and the most lines of all files."""
 _trust_option = click.option(
     "--trust",
     "digest",

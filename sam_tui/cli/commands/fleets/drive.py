@@ -29,7 +29,7 @@ _PASSED = (
     ("sandbox", "--sandbox"),
     ("network", "--network"),
 )
-"""Options that are the same for a fleet, its workers and their tasks."""
+"""Options that a fleet passes on to its workers and their tasks."""
 
 
 def passed_options(values: Values) -> tuple[str, ...]:

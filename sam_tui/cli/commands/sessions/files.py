@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.worktrees import Worktrees
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes of a file that is imported."""
+"""The largest file, in bytes, that can be imported."""
 
 
 @click.command("export", short_help="Write a conversation as a file.")

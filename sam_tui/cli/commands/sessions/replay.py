@@ -33,10 +33,10 @@ if TYPE_CHECKING:
         Scenario,
     )
 
-_MOST_TOLD = 1_000_000
-"""Bytes of a file that tells a model something."""
+_LARGEST = 1_000_000
+"""The most bytes of a file with instructions for the model."""
 DIFFERS = 4
-"""The exit code of --check where something is not as it was."""
+"""The exit code of ``--check`` if a replay deviates from its recording."""
 
 
 @click.command("replay", short_help="Play a conversation again, and compare.")
@@ -207,7 +207,7 @@ def _placeholders(workspace: str, data: str) -> "PathPlaceholders":
 def _play(
     scenario: "Scenario", *, keep: bool, everything: bool
 ) -> "tuple[list[Deviation], list[str]]":
-    """What is not as it was once a scenario was played in a folder of its own, and what else to say."""
+    """How the replay of a scenario in its own folder deviates from the recording, and notes about it."""
     from sam_tui.headless.replay.comparison import compare
     from sam_tui.headless.replay.guidance import Guidance, supplied_by
     from sam_tui.headless.replay.playback import RecordedReplies, lay_out, play
@@ -246,7 +246,7 @@ def _play(
 
 
 def _of_replies(replies: "RecordedReplies") -> list[str]:
-    """What was repeated of what was allowed then, and what was not, in words."""
+    """In words, the approvals of the recording that were repeated, and those that were not."""
     notes = [f"was allowed then, and again: {what}" for what in replies.repeated]
     notes += [f"was allowed then, and is not repeated: {what}" for what in replies.not_repeated]
     if replies.not_repeated:
@@ -255,13 +255,13 @@ def _of_replies(replies: "RecordedReplies") -> list[str]:
 
 
 def _digests(root: str, names: "Sequence[str]") -> dict[str, str]:
-    """The files of a scratch copy that tell a model something, among those that were trusted."""
+    """The digests of a scratch copy's files with instructions for the model, among the trusted ones."""
     from sam_tui.adapters.policy.recorded_trust import only_tells
 
     believed: dict[str, str] = {}
     for name in filter(only_tells, names):
         with suppress(UnusableFile):
-            data = read_bounded(os.path.join(root, name), most=_MOST_TOLD, root=root)
+            data = read_bounded(os.path.join(root, name), most=_LARGEST, root=root)
             believed[name] = hashlib.sha256(data).hexdigest()
     return believed
 

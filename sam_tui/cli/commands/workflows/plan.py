@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MARKS = {"COMPLETED": "x", "RUNNING": ">", "FAILED": "!", "SKIPPED": "-"}
 _LARGEST = 1_000_000
-"""Bytes of a plan in a file."""
+"""The most bytes, and characters, of a plan in a file."""
 
 
 @click.group("plan", short_help="Plans: a task as stages for worker roles.")

@@ -15,8 +15,8 @@ from sam_tui.cli.streams import input_descriptor, require_output
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named, write_named
 
-FOUND = 4
-"""The exit code of a review that found what --fail-on names."""
+GRAVE_FINDING = 4
+"""The exit code of a review with a finding of the severity that ``--fail-on`` names, or a graver one."""
 _HINT = "For example: git diff main...HEAD | sam-tui review --diff -"
 
 
@@ -61,7 +61,7 @@ def review_command(**values: Any) -> int:
             _write(path, write(review))
     click.echo(terminal_safe(as_text(review)))
     fails = values["fail_on"] != "never" and review.reaches(values["fail_on"])
-    return FOUND if fails else 0
+    return GRAVE_FINDING if fails else 0
 
 
 def _diff(source: str) -> str:

@@ -24,7 +24,7 @@ from sam_tui.core.prompt.tally import SUMMARY
 from sam_tui.core.usage import Price, SentPrefix, Usage
 
 MOST_STREAM = 256 * 1024
-"""Characters of a stream that are kept."""
+"""The most characters of a stream that are stored."""
 _PURPOSE_ANSWER = "answer"
 
 
@@ -37,7 +37,7 @@ class _Sent:
     tools_json: str
     messages: list[Message]
     ends: list[int]
-    """The bytes up to the end of each message."""
+    """For each message, the bytes of all messages up to its end."""
 
 
 class CallRecorder:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.executor import Executed, Executor
 
 TURNS = 10
-"""Turns that a goal may take by default."""
+"""The default limit of turns for a goal."""
 _OUTPUT = 6_000
-"""Characters of the check's output, from its end, that the model reads."""
+"""The most characters of the check's output that the model gets: the last ones."""
 
 
 class Goal:

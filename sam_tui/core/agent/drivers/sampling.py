@@ -30,7 +30,7 @@ from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
 
 CREATE_MESSAGE: Final = "mcp.create_message"
-"""What rules call it. A rule can refuse it; none allows it without the person."""
+"""The operation of a sampling request. Rules can deny it; only the person can allow it."""
 Charge = Callable[[ConversationId, Usage], None]
 Record = Callable[[ConversationId, CallId, Decision, Sequence[LocatedAccess]], None]
 

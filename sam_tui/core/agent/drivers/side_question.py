@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model
 
 LONGEST = 200_000
-"""Characters of an answer that are taken."""
+"""The most characters of an answer that are read."""
 _ASIDE = (
     "\n\n(This is asked aside. Answer briefly from what you read above, without any call; neither the"
     " question nor your answer stays in the conversation.)"

@@ -28,14 +28,14 @@ SECTIONS: Mapping[str, str] = {
     "Failures": "what was tried and did not work, with the error",
     "Next": "the steps that are left, the first one first",
 }
-"""The template of a summary: heading -> what belongs there."""
+"""The sections of a summary: heading -> what belongs there."""
 LONGEST_ANSWER = 64 * 1024
-"""Bytes of an answer that are read."""
+"""The most bytes of an answer that are read."""
 
 _LEAD = "My notes on what left the context (recall_history finds the words themselves):"
 _MOST_LINES, _LINE = 25, 400
 _MESSAGE_TOKENS = 1_500
-"""The most that is quoted of one message."""
+"""The most tokens that are quoted of one message."""
 _SMALLEST_QUOTE = 24
 _HEADING = re.compile(r"^(?=.*[:#*])[#*\s]*([A-Za-z ]{3,30}?)[*\s]*:?[*\s]*$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
@@ -67,7 +67,7 @@ def request_for(
 
 
 def _quoted(messages: Sequence[Message], most: int) -> list[str]:
-    """Who said what, in order; long texts are clipped to fair shares of the room."""
+    """The texts of messages with their roles; long ones are clipped to equal shares of the room."""
     spoken = [(role, text) for message in messages for role, text in _spoken(message) if text]
     share = max(_SMALLEST_QUOTE, min(_MESSAGE_TOKENS, most // max(1, len(spoken))))
     texts = [f"[{role}] {clip(text, share).translate(_BRACKETS)}" for role, text in spoken]

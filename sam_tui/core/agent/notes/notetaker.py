@@ -15,12 +15,12 @@ from sam_tui.core.ports.model import Model, TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
 
 LONGEST_NOTES = 2_000
-"""Tokens of notes at most."""
+"""The most tokens of notes."""
 PREPARE_AT = 0.75
-"""The share of the limit from which on notes are prepared while the agent works."""
+"""The share of the limit at which the model begins to write notes while the agent works."""
 _SMALLEST_CONTEXT = 12_000
 _ASSUMED_CONTEXT = 32_000
-"""Of a model that does not say how much it takes."""
+"""The tokens that are assumed for a model whose context size is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Notetaker:
         context: int | None,
         instructions: str = "",
     ) -> WrittenNotes:
-        """Notes on messages that leave; never raises for what a model does."""
+        """The model's notes on messages that leave the context; never raises for a failure of the model."""
         size = context or _ASSUMED_CONTEXT
         most = min(LONGEST_NOTES, size // 16)
         request = request_for(
@@ -167,7 +167,7 @@ class TurnRoom:
         return _Prepared(compacted, messages, written)
 
     async def close(self) -> None:
-        """End what is being prepared."""
+        """Cancel notes that are being prepared."""
         if self._work is not None:
             self._work.cancel()
             await asyncio.wait({self._work})

@@ -16,9 +16,9 @@ from sam_tui.core.ports.model import Model
 from sam_tui.core.usage import Usage
 
 Extent = Literal["older", "up to", "from"]
-"""What leaves: what is older than the newest steps, what came before a message, or it and all after."""
+"""Which messages leave: all but the newest steps, those before a prompt, or a prompt and all after it."""
 _LEAVES = 0.4
-"""The share of a conversation that stays after a compaction that the person asked for."""
+"""The share of a conversation that remains after a compaction that the person requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class PlannedCompaction:
         return [m for m in self.compacted.dropped if isinstance(m, ReminderMessage)]
 
     def in_words(self) -> str:
-        """What is kept, summarised and dropped, with the summary; one part below the other."""
+        """How many messages stay, are summarised and are dropped, and the summary."""
         compacted = self.compacted
         staying = len(self.messages) - len(compacted.dropped)
         lines = [

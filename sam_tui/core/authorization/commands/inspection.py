@@ -13,7 +13,7 @@ _SED_SAFE = re.compile(
     r"(?:[pdq=lnNDPgGhHx]|s([|/#,@:!])(?:(?!\1)[^\\]|\\.)*+\1(?:(?!\1)[^\\]|\\.)*+\1[gpiI0-9]*+)"
     r"[^\S\n]*+(?:;|$|\n))+"
 )
-"""No part of it can be tried twice: a text of blanks and lines would keep the guard for minutes."""
+"""A sed script that only edits text. All parts are possessive: backtracking could take minutes."""
 
 
 _NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
@@ -96,7 +96,7 @@ def _sed(use: Use) -> Traits:
 
 
 def _sed_scripts(texts: Sequence[str]) -> list[str]:
-    """What ``-e`` gives in any spelling; and the first other word, which is the script without one."""
+    """The scripts of ``-e`` in any spelling; without any, the first word that is no option."""
     scripts: list[str] = []
     for index, text in enumerate(texts):
         if text.startswith("--"):
@@ -120,7 +120,7 @@ def _awk(use: Use) -> Traits:
 
 
 def _find(use: Use) -> Traits:
-    """``find`` itself; what ``-exec`` runs is judged as a command of its own."""
+    """``find`` itself; the command of ``-exec`` is judged separately."""
     texts = set(use.texts)
     if texts & use.program.heavier["destructive"]:
         return traits("destructive", "find -delete deletes everything it finds")
@@ -172,7 +172,7 @@ def _dashed(use: Use) -> Use:
 
 
 def _tar(use: Use) -> Traits:
-    """``tar`` only lists where it has no other work, runs no program and asks no other machine."""
+    """``tar`` only reads with ``-t``, if no option runs a program or connects to another machine."""
     dashed = _dashed(use)
     texts = dashed.texts
     listing = any(has_flag(text, ("-t", "--list")) for text in texts)
@@ -191,7 +191,7 @@ def _unzip(use: Use) -> Traits:
 
 
 def _less(use: Use) -> Traits:
-    """``less +!cmd`` runs it, and so may what a file of keys says."""
+    """``less +!cmd`` runs a command, and a file of key bindings may do so too."""
     commanded = any(text.startswith("+") for text in use.texts)
     return _reads("less") if use.knows() and not commanded else _may_write("less")
 
@@ -321,4 +321,4 @@ INSPECTIONS: dict[str, Callable[[Use], Traits]] = {
     "uniq": _uniq,
     "unzip": _unzip,
 }
-"""By the name that the table uses."""
+"""The functions that judge arguments, by the names that the table uses."""

@@ -61,7 +61,7 @@ class CommandReading:
     parts: tuple[CommandPart, ...]
     parsed: bool = True
     tainted: str = ""
-    """The variable whose change lets names mean other programs."""
+    """The variable that the command changes so that names mean other programs; empty if it changes none."""
 
     @property
     def heaviest(self) -> CommandPart | None:

@@ -22,8 +22,8 @@ from sam_tui.core.authorization.commands.table import (
 )
 from sam_tui.core.ports.policy import Word
 
-_GONE: frozenset[CommandClass] = frozenset(("network", "destructive"))
-"""Changes something elsewhere that cannot be taken back."""
+_IRREVERSIBLE: frozenset[CommandClass] = frozenset(("network", "destructive"))
+"""The classes of a program that changes something on another machine irreversibly."""
 _VERSION = ("--version", "-V", "--help")
 _WHY: dict[CommandClass, str] = {
     "read-only": "only reads",
@@ -145,11 +145,11 @@ def _writes(use: Use) -> Traits:
 
 
 def _plain(use: Use) -> Traits:
-    """What a program does whose class is the same for all words."""
+    """The effect of a program whose classes do not depend on its words."""
     classes, name = use.program.classes, use.name or "it"
     if not classes:
         return traits("workspace-write", f"{name} may write", exact=False)
-    if classes == _GONE:
+    if classes == _IRREVERSIBLE:
         sub = next((text for text in use.texts if not text.startswith("-")), "")
         return Traits(classes, f"{name} {sub} changes something elsewhere for good", exact=False)
     heaviest = max(classes, key=_weight)

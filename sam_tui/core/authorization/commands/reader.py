@@ -38,7 +38,7 @@ from sam_tui.core.ports.policy import (
 )
 
 _RUNNABLE = re.compile(r"\$\(|`")
-"""In a text that a variable holds: a command, once anything works out what the variable says."""
+"""A command substitution in the value of a variable, which runs when the shell evaluates that value."""
 _NETWORK: frozenset[CommandClass] = frozenset(("network",))
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
 _DEEPEST, _MOST_BASES = 6, 8
@@ -73,7 +73,7 @@ class CommandReader:
         self._table = table
 
     def read(self, text: str, cwd: str = "") -> CommandReading:
-        """What the text does, run in ``cwd`` (as given; the workspace when empty)."""
+        """The effects of a shell text in the folder ``cwd`` (as passed; empty for the workspace)."""
         base = os.path.join(self._root, _at_home(cwd, self._home)) if cwd else self._root
         return read_command(text, self._parse, self._table(), base=base, home=self._home)
 
@@ -333,7 +333,7 @@ def _pathlike(word: Word) -> bool:
 
 
 def _real(path: str) -> str:
-    """The real path, or what the text alone says where the kernel will not tell."""
+    """The real path; if the kernel refuses to resolve it, the normalised text."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):

@@ -22,7 +22,7 @@ COMMAND_CLASSES: tuple[CommandClass, ...] = (
     "destructive",
     "privileged",
 )
-"""From the lightest to the heaviest."""
+"""All classes, from the least to the most dangerous."""
 READ_ONLY: frozenset[CommandClass] = frozenset(("read-only",))
 WORKSPACE_WRITE: frozenset[CommandClass] = frozenset(("workspace-write",))
 
@@ -45,41 +45,41 @@ class Program:
     """What the table says of a program, or of a subcommand. Keys of the file have the same names."""
 
     classes: frozenset[CommandClass] = frozenset()
-    """Empty for what writes, and may run or touch anything."""
+    """Its command classes; empty if it writes and may also do anything else."""
     options: Options = field(default_factory=Options)
     heavier: Mapping[CommandClass, frozenset[str]] = field(
         default_factory=dict[CommandClass, frozenset[str]]
     )
-    """Options that raise the program to a class."""
+    """Options that raise the program to a class, by class."""
     words: Mapping[CommandClass, re.Pattern[str]] = field(
         default_factory=dict[CommandClass, re.Pattern[str]]
     )
-    """Arguments without a dash that raise the program to a class."""
+    """Patterns of arguments, without a leading dash, that raise the program to a class."""
     subcommands: Mapping[str, "Program"] = field(default_factory=dict[str, "Program"])
     stands_for: str = ""
-    """The program that a subcommand is: the words behind it are read as that one's."""
+    """The program that this subcommand runs: the words after it are judged as those of that program."""
     writes: Literal["", "named", "here"] = ""
-    """What it writes and nothing else: the paths it names, or beside them the folder it runs in."""
+    """Empty, or what alone it writes: the paths in its words, or with ``here`` also the present folder."""
     runs: frozenset[str] = frozenset()
-    """Options with which it runs something else; ``*`` for any words."""
+    """Options with which it runs another program; ``*`` if any word may do so."""
     inspect: str = ""
-    """The name of the function that judges the arguments."""
+    """The name in ``INSPECTIONS`` of the function that judges its arguments; empty for none."""
     wraps: Wrapping | None = None
     hosts: HostWords | None = None
     version: bool = False
-    """Whether ``--version`` alone does nothing else, whatever the folder holds."""
+    """Whether ``--version`` as the only argument runs nothing of the present folder."""
     shell: bool = False
     interpreter: bool = False
     copies: bool = False
-    """Whether it reads what lies below a folder, contents and all."""
+    """Whether it reads all files of a folder."""
     prefix: int | None = None
-    """How many of its words say what it does, where a permission is for all commands that begin so."""
+    """How many leading words name what it does, for a grant by prefix; None for one word."""
     scripts: frozenset[str] = frozenset()
-    """Subcommands after which one more word says so."""
+    """Subcommands such as ``run`` whose next word belongs to the prefix as well."""
     lists: frozenset[str] = frozenset()
-    """Options of a git command that make it a list."""
+    """Options with which a git subcommand only prints a list."""
     alone: bool = False
-    """Whether a git command without arguments is a list."""
+    """Whether a git subcommand without arguments only prints a list."""
 
     @property
     def starts_another(self) -> bool:
@@ -93,9 +93,9 @@ class GitTable:
 
     options: Options
     code: frozenset[str]
-    """Options before the subcommand that may run a program."""
+    """Options before the subcommand with which git may run a program."""
     runs: frozenset[str]
-    """Options of subcommands that run or write something."""
+    """Options of subcommands with which git runs a program or writes a file."""
     commands: Mapping[str, Program]
 
 
@@ -106,11 +106,11 @@ class CommandTable:
     programs: Mapping[str, Program]
     git: GitTable
     variables: tuple[str, ...]
-    """Patterns of variables that make a program run something else than its name says."""
+    """Patterns of names of variables that change which program a name runs."""
     regenerable: frozenset[str]
-    """Names of folders that a build makes again."""
+    """Names of folders whose content a build makes again."""
     least: Mapping[str, CommandClass] = field(default_factory=dict[str, CommandClass])
-    """What a program counts as at least, as a project has it."""
+    """The least class of programs, by name, as the project's policy sets it."""
 
     def program(self, name: str) -> Program:
         """What is known of a program by its bare name."""
@@ -125,10 +125,9 @@ class CommandTable:
     def extended(
         self, entries: Mapping[str, Program], least: Mapping[str, CommandClass]
     ) -> "CommandTable":
-        """The table with a person's own entries, and what a project asks for at least.
+        """The table with a person's entries, and the least classes that a project sets.
 
-        What an own entry says is added to what is known of its program; its class replaces the other.
-        """
+        A person's entry is added to that of the same program; its class replaces the other one."""
         programs = dict(self.programs)
         for name, entry in entries.items():
             programs[name] = _joined(programs[name], entry) if name in programs else entry
@@ -153,7 +152,7 @@ def _joined(known: Program, added: Program) -> Program:
 
 
 _OWN_KEYS = ("names", "class", "flags", "valued", "options", "words", "subcommand")
-"""What a person's policy may say of a program."""
+"""The keys of a program in a person's policy."""
 _KEYS = (*_OWN_KEYS, "stands_for", "writes", "runs", "inspect", "wraps", "hosts", "version", "shell",
          "interpreter", "copies", "prefix", "scripts", "lists", "alone")  # fmt: skip
 

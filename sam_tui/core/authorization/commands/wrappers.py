@@ -13,9 +13,9 @@ from sam_tui.core.ports.policy import ShellText, SimpleCommand, Word
 _SHELL_VALUED = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
 _MOST_LAYERS = 8
 _LATER = Word("{}", static=False)
-"""A word that is only known when it runs."""
+"""Stands for a word that is known only when the command runs."""
 _ARGUMENT = Word('"$1"')
-"""The same in a text for a shell."""
+"""The same in the text of a shell command."""
 _FINDERS = ("find", "gfind", "fd", "fdfind")
 _EXECUTES = ("-exec", "-execdir", "-ok", "-okdir")
 
@@ -86,7 +86,7 @@ def _unwrapped(
 def _wrapper(
     words: tuple[Word, ...], stripped: "_Stripped", program: Program, wraps: Wrapping
 ) -> Iterator[Inner]:
-    """What the wrapper does itself, where it has a say."""
+    """The effects of the wrapper itself, if it has any."""
     name = _name(words)
     if "privileged" in program.classes:
         yield Inner(words, verdict=traits("privileged", f"{name} runs with other rights"))
@@ -109,7 +109,7 @@ def taints(assignments: Sequence[tuple[str, Word]], table: CommandTable) -> str:
 
 
 def renamed(inner: Inner, table: CommandTable) -> str:
-    """The variable that a builtin changes, where that lets names mean other programs."""
+    """The variable that a builtin changes so that names mean other programs; empty if it changes none."""
     if not inner.words or table.program(inner.words[0].text).inspect != "builtin":
         return ""
     name, *arguments = inner.words
@@ -221,8 +221,7 @@ def _handed_over(name: str, words: Sequence[Word], before: int) -> tuple[Word | 
 
 
 _SPLIT = re.compile(r"(?:-[iv0]*S|--s[a-z-]*(?:=|$))(.*)", re.DOTALL)
-"""``-S TEXT``, ``-STEXT``, also behind options without a value, and ``--split-string=TEXT``, cut short
-or not."""
+"""``-S TEXT``, ``-STEXT`` or ``--split-string=TEXT``, also shortened or after options without a value."""
 
 
 def _assignment(name: str, word: Word) -> tuple[str, Word] | None:
@@ -253,7 +252,7 @@ def _joined(words: Sequence[Word]) -> Word:
 
 
 def _takes_next(option: str, valued: Collection[str]) -> bool:
-    """Whether the word behind an option is its value: ``-n 5``, and behind others ``-dn 5``."""
+    """Whether the next word is the value of an option: ``-n 5``, or combined with others ``-dn 5``."""
     if option.startswith("--"):
         return option in valued
     ends = (at for at, letter in enumerate(option[1:], 2) if f"-{letter}" in valued)

@@ -13,7 +13,7 @@ from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.ports.policy import GrantLedger, LiveGrant
 
 FOREVER = math.inf
-"""For a grant that ends with its conversation, or with the runtime."""
+"""The end of a grant without a time limit: it ends with its conversation or with the runtime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class Grants:
         return removed
 
     def _publish(self) -> None:
-        """Let other programs list what is granted now."""
+        """Write the present grants to the ledger, for other programs."""
         if self._ledger is not None:
             self._ledger.publish([self._live(grant) for grant in self._grants])
 

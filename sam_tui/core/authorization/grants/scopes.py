@@ -33,8 +33,8 @@ from sam_tui.core.inquiry import Approval, PastCall, ScopeChoice, ScopeSpan
 from sam_tui.core.ports.policy import DecisionEntry, SavedGrant
 from sam_tui.core.verdict import Decision
 
-LOOKED_AT = 300
-"""Past decisions of an operation that the simulator tries."""
+PAST_DECISIONS = 300
+"""How many past decisions of an operation are compared with an offered scope."""
 _PAST_SHOWN = 30
 _LONGEST_TARGET = 400
 _REHEARSED = (
@@ -42,7 +42,7 @@ _REHEARSED = (
     "sends over the network is really sent"
 )
 _SITE = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]+)?/")
-"""A plainly written address up to its path; every other spelling is granted as it is, or once."""
+"""The origin of an address in plain spelling. An address in another spelling is granted only as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class ScopeOffer:
     saved: tuple[SavedGrant, ...] = ()
     uses: int | None = None
     hosts: tuple[str, ...] = ()
-    """Where it is for several hosts: all of them, on every port."""
+    """The hosts that the offer covers, on every port; empty if it covers targets or a pattern."""
 
     def covers(self, target: str, reader: CommandReader | None) -> bool:
         """Whether it would cover a target of the past, as the decision log has it."""
@@ -261,7 +261,7 @@ def _first_words(words: tuple[str, ...], count: int) -> tuple[str, ...]:
 
 
 def _says_nothing(program: Program) -> bool:
-    """Whether the name of a program alone says nothing about what it will do."""
+    """Whether the bare name of a program does not show what it will do."""
     return program.prefix == 0 or program.shell or program.wraps is not None
 
 

@@ -12,20 +12,20 @@ _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _PORT = re.compile(r":(?P<port>[0-9]{1,5})\Z")
 _MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
 ANY = "*"
-"""Names every host."""
+"""The name that matches every host."""
 CONNECTION = "connect to "
-"""Begins the target of a connection."""
+"""The prefix of the target of a connection."""
 _SHARED = frozenset((
     "github.io", "gitlab.io", "pages.dev", "workers.dev", "web.app", "firebaseapp.com", "appspot.com",
     "vercel.app", "netlify.app", "herokuapp.com", "amazonaws.com", "cloudfront.net",
     "azurewebsites.net", "azureedge.net", "blogspot.com", "fly.dev", "onrender.com", "ngrok.io",
     "ngrok.app", "ngrok-free.app", "trycloudflare.com", "readthedocs.io", "surge.sh", "glitch.me",
 ))  # fmt: skip
-"""Below these anybody has a name of their own."""
+"""Domains below which anybody can register a name."""
 _SECOND_LEVELS = frozenset((
     "ac", "co", "com", "edu", "gov", "go", "mil", "ne", "net", "nom", "or", "org", "sch",
 ))  # fmt: skip
-"""Under a country's domain these are not anybody's: ``co.uk``, ``com.au``."""
+"""Labels that form a public suffix with a country's domain: ``co.uk``, ``com.au``."""
 
 
 @dataclass(frozen=True, slots=True)

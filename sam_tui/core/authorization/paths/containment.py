@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sam_tui.core.accesses import Location
 
 _LONGEST = 4096
-"""Bytes: PATH_MAX on Linux; macOS allows less and refuses by itself."""
+"""The most bytes of a path: PATH_MAX on Linux. macOS allows less and refuses longer paths itself."""
 _ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|[nrt])")
 _NO_NAME = re.compile(r"file:/|\$(?:HOME|PWD|TMPDIR|\{(?:HOME|PWD|TMPDIR)\})(?:/|\Z)")
 

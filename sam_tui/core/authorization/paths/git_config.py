@@ -11,13 +11,13 @@ from functools import lru_cache
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 
 _HASHES = re.compile(rb"\A(?:ref: |[0-9a-f]{40,64}(?:[ \n\t]|\Z))")
-"""A branch may be called ``config``: what names a commit is no configuration."""
+"""The content of a file that names a commit: a branch may be called ``config``."""
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\s*\]')
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _LARGEST = 256 * 1024
 
 Entry = tuple[str, str]
-"""A key, its section and name in lower case, and its value."""
+"""A key, with its section and name in lower case, and the value."""
 
 HARMLESS = re.compile(
     r"""
@@ -43,7 +43,7 @@ HARMLESS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Keys that start nothing and lead nowhere, whatever their value."""
+"""Keys that run no program and lead to no file or host, whatever their values are."""
 HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     (re.compile(key, re.DOTALL), re.compile(value))
     for key, value in (
@@ -58,7 +58,7 @@ HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
         (r"filter\.lfs\.required", r"true|false"),
     )
 )
-"""Keys that start or lead, and the values with which they do not. `.husky` is a place itself."""
+"""Keys that can do so, each with the values with which they do not. `.husky` is judged by itself."""
 _STRATEGIES = ("ort", "recursive", "resolve", "octopus", "ours", "subtree")
 _URL = re.compile(r"remote\..*\.url", re.DOTALL)
 _BRANCH = re.compile(r"(branch\..*\.)(?:remote|pushremote)", re.DOTALL)
@@ -279,7 +279,7 @@ def _uses_another(
 def _address(
     remote: str, first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]
 ) -> Sequence[str]:
-    """Where a remote leads; its name where nothing says so."""
+    """The URLs of a remote; its name if neither configuration has any."""
     key = f"remote.{remote}.url"
     return tuple(first.get(key) or second.get(key) or (remote,))
 

@@ -117,7 +117,7 @@ FOLDERS: dict[str, Place] = {
     ".yarn/releases": _PACKAGES, ".yarn/plugins": _PACKAGES, ".luarocks": _PACKAGES,
     ".bundle": _PACKAGES, ".mvn": _PACKAGES, ".gradle/init.d": _PACKAGES,
 }  # fmt: skip
-"""Folders by name: everything below is such a place."""
+"""Names of folders in which every path is a place that later runs."""
 FILES: dict[str, Place] = {
     ".mcp.json": _AGENT_SERVERS,
     **dict.fromkeys(("opencode.json", "opencode.jsonc", ".aider.conf.yml", "crush.json",
@@ -214,15 +214,15 @@ FILES: dict[str, Place] = {
                      ".jjconfig.toml", ".tigrc"), VERSIONS),
     ".gitconfig": GIT_CONFIG, ".lfsconfig": GIT_CONFIG,
 }  # fmt: skip
-"""Files by their name, or by the end of their path."""
+"""Names of files, or ends of paths, that are places that later run."""
 SUFFIXES: dict[str, Place] = {".code-workspace": _EDITOR, ".sublime-project": _EDITOR}
 UNHEEDED = (".gitignore", ".gitkeep", "license", "license.txt")
-"""Names that mean nothing wherever they stand."""
+"""Names of files that no program runs or reads as instructions, in any folder."""
 BY_DIRENV = frozenset(("flake.nix", "shell.nix", "default.nix", "devenv.nix", "devbox.json"))
-"""What a trusted `.envrc` beside them has a shell run when somebody enters the folder."""
+"""Files that a trusted `.envrc` beside them may use when a shell enters the folder."""
 OF_ENVIRONMENTS = re.compile(r"\.?mise\.[^/]+\.toml")
-"""Files that mise reads for one environment."""
+"""Files that mise reads for one of its environments."""
 INSTALLED = frozenset((
     "node_modules", "site-packages", "dist-packages", "bower_components", "vendor", "pods"
 ))  # fmt: skip
-"""Folders that installers fill with whole packages, their settings included: only git counts there."""
+"""Folders that installers fill with packages, including their settings: only git's places count there."""

@@ -38,12 +38,12 @@ _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 _GIT_FREE = ("objects", "refs", "logs", "lfs", "rr-cache")
 _PLAIN_IN_GIT = re.compile(r"(?:^|/)\.git(?:$|/(?!modules(?:/|$)))")
 _STRATEGIES = {"rebase-merge": "strategy", "sequencer": "opts"}
-"""Folders of an unfinished git operation, and the file in each that names the merge strategy."""
+"""Folders of an unfinished git operation, each with the file that names its merge strategy."""
 _REPOSITORIES = frozenset(("hooks", "modules", "worktrees", *_STRATEGIES))
-"""Folders in a repository's own in which links lead git to what it starts."""
+"""Folders of a git repository in which a link can lead git to a program that it runs."""
 _CONFIGS = ("config", "config.worktree")
 _REMOTES = ("remotes", "branches")
-"""Folders of files that each name a remote, as git once kept them and still reads them."""
+"""Folders of files that each define a remote: an old format that git still reads."""
 
 
 def _beginnings(parts: Sequence[str]) -> Iterator[str]:
@@ -67,7 +67,7 @@ _HUSKY_FILES = frozenset((
     "21122903fca7209a13c991e5be68780636e28f1b8f0ae7ea07ed0065dfe37268",  # 9.1: husky.sh
     "c1641b48a19909e308e8f203af9e945932a7a28dedc22d87f1ac070337cfdadb",  # 8.0: husky.sh
 ))  # fmt: skip
-"""SHA-256 of what husky's own installer writes below ``.husky/_``."""
+"""SHA-256 digests of the files that husky's installer writes below ``.husky/_``."""
 _EXECUTES = re.compile(rb"^\s*(?:exec|x)\s.*$", re.MULTILINE)
 
 
@@ -188,7 +188,7 @@ def _in_folder_of_repository(above: str, name: str, folder: str) -> Place | None
 
 
 def _of_hooks(folder: str) -> Place | None:
-    """What lies in a folder ``hooks``, however deep, where that is one of a repository."""
+    """The place of a file at any depth below a folder ``hooks``, if that is in a git repository."""
     while folder and folded(os.path.basename(folder)) != "hooks":
         folder = os.path.dirname(folder)
     return GIT_HOOK if os.path.lexists(f"{os.path.dirname(folder)}/HEAD") else None

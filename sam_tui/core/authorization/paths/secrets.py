@@ -92,14 +92,14 @@ SYSTEM_PLACES = (
     "/run/secrets", "/var/run/secrets", "/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore",
 )  # fmt: skip
 MCP_TOKEN = "mcp-token"
-"""In our data folder: what opens the MCP server over HTTP. Who reads it could approve for the person."""
+"""The file in the data folder with the token of the MCP server. Whoever has it can approve calls."""
 FLEET_KEY, PLAN_TOKEN, WEB_TOKEN = "fleet-key", "plan-token", "web-token"
-"""In the same folder: what seals the messages of fleets, what opens the plan API and the workbench in a
-browser."""
+"""Files in the data folder: the key that seals messages of fleets, and the tokens of the plan API and of
+the workbench in a browser."""
 KEYS_FILE = "keys.json"
-"""In the same folder: keys of providers that a person typed."""
+"""The file in the data folder with the provider keys that the person typed."""
 ENVIRONMENT_FILE, PRIVATE_KEY = "an environment file", "a private key"
-"""What makes a name secret, in words."""
+"""Kinds of secret files, in words."""
 _EXAMPLES = re.compile(r"\.(example|sample|template|dist|defaults?|schema|tpl|md|d\.ts)$", re.I)
 _ENVIRONMENT = re.compile(
     r"\.env(?:rc)?(?:[._-].*)?$|\.dev\.vars(?:\..*)?$|local\.settings\.json$", re.I
@@ -134,7 +134,7 @@ class Secrets:
     home: str
     extra: tuple[str, ...] = ()
     paths: tuple[str, ...] = field(init=False)
-    """Absolute paths of files and folders, resolved: what a sandbox should hide."""
+    """Absolute real paths of files and folders that a sandbox hides."""
     _keys: tuple[tuple[str, str], ...] = field(init=False, repr=False)
     _home: str = field(init=False, repr=False)
 

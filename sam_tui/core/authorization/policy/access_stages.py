@@ -26,7 +26,7 @@ from sam_tui.core.authorization.policy.judgement import (
 )
 
 LOCAL_RULE = "local-secret:"
-"""Begins the rule by which secrets of the workspace are asked."""
+"""The prefix of the rule by which a command's read of a secret in the workspace is asked."""
 _KERNEL = ("/proc", "/sys", "/dev")
 
 
@@ -197,9 +197,9 @@ SOCKET_STAGES: tuple[tuple[str, Stage], ...] = (
     *_ALIKE,
     _DEFAULT,
 )
-"""For a socket that is a file: rules for writes to its path apply, too."""
+"""The stages for a Unix socket with a path: rules for writes to the path apply too."""
 NETWORK_STAGES: tuple[tuple[str, Stage], ...] = (*_ALIKE, ("own servers", _own_server), _DEFAULT)
-"""For a host, an abstract socket, or the network as a whole."""
+"""The stages for a host, an abstract socket, or the network as a whole."""
 
 
 def _refused_url(state: PolicyState, case: AccessCase) -> Judgement | None:

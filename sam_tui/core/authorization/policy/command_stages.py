@@ -215,7 +215,7 @@ def _inside(state: PolicyState, path: NamedPath) -> bool:
 
 
 def _device(path: NamedPath) -> bool:
-    """Whether it is one of the command's own streams; where those of this program lead says nothing."""
+    """Whether the path is /dev/null or one of the command's own streams, whatever these lead to here."""
     return path.text in ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty")
 
 

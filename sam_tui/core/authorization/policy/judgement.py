@@ -56,37 +56,37 @@ class PolicyState:
     mode: PermissionMode
     sandboxed: bool | Callable[[], bool]
     protected: tuple[str, ...]
-    """Real paths of the program's own data: no rule opens them for writing."""
+    """Real paths of the program's own data, which no rule opens for writing."""
     secrets: Secrets | None = None
     rules: RuleSet = field(default_factory=RuleSet)
     reader: CommandReader | None = None
-    """Reads commands; without it every command counts as one that writes."""
+    """Parses commands; if None, every command counts as one that writes."""
     trusted: bool = False
-    """Whether the person trusts the workspace: then reads outside need no question."""
+    """Whether the person trusts the workspace; then reads outside are not asked."""
     roots: tuple[str, ...] = ()
-    """The real paths of the workspace and the added folders."""
+    """Real paths of the workspace and the added folders."""
     clock: Callable[[], float] = time.time
     shared: tuple[str, ...] = ()
-    """Real paths among those of the program that are read like any other: skills and hooks' scripts."""
+    """Real paths below ``protected`` that may be read like any other: skills and scripts of hooks."""
     unwatched: bool | Callable[[], bool] = False
-    """Whether commands are held to a list of hosts that nothing here can watch while they run."""
+    """Whether commands are limited to a list of hosts but nothing can watch their connections."""
 
     url_refusal: Callable[[str], str] = lambda _: ""
-    """Why the URL guard of the web tools refuses a URL; empty if it permits it."""
+    """The reason why the URL guard refuses a URL; empty if it permits the URL."""
 
     modes: tuple[PermissionMode, ...] = PERMISSION_MODES
-    """What may be chosen: less where an administrator says so."""
+    """The modes that may be chosen; the administrator's policy can exclude some."""
     watched: Callable[[], bool] = lambda: False
-    """Whether what commands read is asked for while they read it."""
+    """Whether a command's reads are judged while it runs."""
     serves: Callable[[int], bool] = lambda _: False
-    """Whether who listens on a port of this machine is a command or session of this program."""
+    """Whether a command or session of this program listens on a port of this machine."""
 
     def own_folder(self, real: str) -> str:
         """The program's own folder that a real path lies in, or nothing."""
         return next((p for p in self.protected if real == p or real.startswith(p + "/")), "")
 
     def shares(self, real: str) -> bool:
-        """Whether what lies there is read like anything outside of the workspace."""
+        """Whether a path of the program's own data may be read like any path outside."""
         return any(real == folder or real.startswith(folder + "/") for folder in self.shared)
 
     @property
@@ -141,11 +141,11 @@ class AccessCase:
 
 
 READ = "commands.read_outside"
-"""The operation of what a command reads: outside, and environment files and keys of the workspace."""
+"""The operation of a command's read: outside the workspace, or of a secret file inside."""
 CHANGE = "commands.change_outside"
-"""The operation of writes, deletions, renames and metadata: what grants and rules for them name."""
+"""The operation of a command's write, deletion, rename or change of metadata, as rules name it."""
 CONNECT = "commands.connect_outside"
-"""The operation of connections."""
+"""The operation of a command's connection."""
 Stage = Callable[[PolicyState, AccessCase], Judgement | None]
 
 

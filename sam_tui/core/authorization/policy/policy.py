@@ -153,19 +153,19 @@ class Policy(PolicyState):
         return self.reader.read(lines) if self.reader and lines.strip() else None
 
 
-_BEGUN_ANEW = str.maketrans(dict.fromkeys("\r\x03\x0b\x0f\x15\x17", "\n"))
-"""Keys after which a shell runs the line, or takes it or a part of it away: Enter, Ctrl+C, K, O, U, W."""
+_LINE_KEYS = str.maketrans(dict.fromkeys("\r\x03\x0b\x0f\x15\x17", "\n"))
+"""Keys that run a line of a shell or delete part of it: Enter, Ctrl+C, Ctrl+K, Ctrl+O, Ctrl+U, Ctrl+W."""
 _RUBBED_OUT = re.compile(r"[^\n\x08\x7f][\x08\x7f]")
-_NOTHING_LEFT = str.maketrans("", "", "\x08\x7f")
-"""Backspaces at the beginning of a line rub nothing out."""
+_BACKSPACES = str.maketrans("", "", "\x08\x7f")
+"""Deletes backspaces, which have no effect at the beginning of a line."""
 
 
 def _entered(keys: str) -> str:
     """The lines that keys come to at a prompt, as far as a line editor can be foretold."""
-    lines, count = keys.translate(_BEGUN_ANEW), 1
+    lines, count = keys.translate(_LINE_KEYS), 1
     while count:
         lines, count = _RUBBED_OUT.subn("", lines)
-    return lines.translate(_NOTHING_LEFT)
+    return lines.translate(_BACKSPACES)
 
 
 def own_folders(*folders: str) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from sam_tui.core.accesses import LocatedAccess, Location, Read
 from sam_tui.core.authorization.policy.policy import Policy
 
 _OPERATION = "file_operations.read_file"
-_ASKED_FOR_THE_FOLDER = ("read-outside", "read-above-secrets")
-"""What the search itself was allowed, or it would not run."""
+_FOLDER_RULES = ("read-outside", "read-above-secrets")
+"""Rules that ask about reads in the folder: the search runs only if the person has said yes to them."""
 
 
 def search_filter(policy: Policy, where: Location) -> Callable[[str], bool]:
@@ -32,6 +32,6 @@ def search_filter(policy: Policy, where: Location) -> Callable[[str], bool]:
             return True
         located = LocatedAccess(Read(real, "rootPath"), Location(path, real, where.root))
         judged = policy.judge(located, _OPERATION)
-        return judged.outcome == "allow" or judged.rule in _ASKED_FOR_THE_FOLDER
+        return judged.outcome == "allow" or judged.rule in _FOLDER_RULES
 
     return shows

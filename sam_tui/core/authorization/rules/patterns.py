@@ -37,7 +37,7 @@ class PathPattern:
         return cls(text, fixed, "/".join(parts[at:]))
 
     def covers(self, real: str) -> bool:
-        """Whether a real path is named, or lies below what is named."""
+        """Whether a real path is one of the named paths or below one."""
         if not self.fixed:
             return any(fnmatch.fnmatchcase(part, self.tail) for part in real.split("/"))
         below = self.fixed if self.fixed.endswith("/") else self.fixed + "/"
@@ -148,7 +148,7 @@ def _starts(words: Sequence[str]) -> list[int]:
 
 
 def _below(pattern: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether names fit a path pattern, or lie below what does; a last ``**`` is what lies below."""
+    """Whether names match a path pattern or are below a match; a last ``**`` matches only below."""
     if pattern[-1] != "**":
         return _fits(pattern, names, exact=False)
     return _fits(pattern[:-1], names[:-1], exact=False)

@@ -13,7 +13,7 @@ from sam_tui.core.ports.policy import SavedGrant
 
 Effect = Literal["deny", "ask", "allow"]
 EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
-"""In the order in which they are looked at."""
+"""All effects, in the order in which rules are applied."""
 Layer = Literal["system", "user", "project", "session"]
 LAYERS: tuple[Layer, ...] = ("system", "user", "project", "session")
 Kind = Literal["read", "write", "run", "type", "fetch", "use"]
@@ -28,10 +28,10 @@ class Subject:
     path: str = ""
     """The real path of a read or write."""
     reading: CommandReading | None = None
-    """What a command does, for ``run``."""
+    """The parsed command, for ``run``."""
     host: str = ""
     destructive: bool = False
-    """Whether a server says of its tool that it destroys something, for ``use``."""
+    """Whether the server declares its tool destructive, for ``use``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ class RuleSet:
 
     def saved_ids(self) -> frozenset[str]:
         """The ids of what the person allowed for good in a question."""
-        return frozenset(rule.id for rule in self.rules if rule.id.startswith(KEPT))
+        return frozenset(rule.id for rule in self.rules if rule.id.startswith(SAVED_PREFIX))
 
     def without(self, identifiers: Collection[str]) -> "RuleSet":
         """A copy without the rules of these ids."""
@@ -251,8 +251,8 @@ class RuleSet:
         return None
 
 
-KEPT = "user:grant_"
-"""Begins the id of a rule that a question made."""
+SAVED_PREFIX = "user:grant_"
+"""The prefix of the id of a rule that was saved from a question."""
 
 
 def saved_rule(saved: SavedGrant, identifier: str) -> Rule:

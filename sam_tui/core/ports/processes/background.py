@@ -7,11 +7,11 @@ from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, SessionOutput
 
 Waited = Literal["ended", "running", "released"]
-"""What waiting came to: its end, more time than there was, or the person who let it go on."""
+"""How waiting ended: the command ended, the time was over, or the person stopped waiting for it."""
 
 
 class BackgroundCommand(Protocol):
-    """A command that runs beside the conversation it belongs to."""
+    """A command that runs while its conversation continues."""
 
     @property
     def id(self) -> SessionId: ...

@@ -78,11 +78,11 @@ class Playback(ShownSession, Protocol):
         ...
 
     def pause(self) -> None:
-        """Stand still."""
+        """Pause the playback."""
         ...
 
     def seek(self, at: float) -> None:
-        """Go to a place; one before the beginning or behind the end is the nearest."""
+        """Go to a time in seconds; beyond the beginning or the end, to the nearest one."""
         ...
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class Recordings(Protocol):
         ...
 
     def recordings(self, *others: str) -> Sequence[KeptRecording]:
-        """Those of the data directory and directly in ``others``, newest first."""
+        """The recordings of the data folder and of the folders ``others``, newest first."""
         ...
 
     def open(self, path: str) -> Playback:

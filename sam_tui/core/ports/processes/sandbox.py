@@ -8,16 +8,14 @@ from typing import Literal
 
 OutsideKind = Literal["read", "write", "delete", "rename", "metadata", "connect"]
 Network = Literal["granted", "on", "hosts", "off"]
-"""Whether confined commands reach the internet, loopback included; ``hosts`` holds them to a list.
-
-``granted`` is on for one command, by the person's word, whatever holds for all others.
-"""
+"""Which hosts confined commands reach, loopback included: ``on`` all, ``hosts`` those of a list, ``off``
+none. ``granted`` means all for one command that the person allowed, whatever applies to others."""
 NETWORKS: tuple[Network, ...] = ("on", "hosts", "off")
-"""What can be chosen, the widest first."""
+"""The values that can be chosen, from the least strict on."""
 DEFAULT_NETWORK: Network = "hosts"
-"""The network without a choice."""
+"""The value if none is chosen."""
 SandboxChoice = Literal["default", "strict", "off"]
-"""``strict`` is bubblewrap; ``off`` leaves commands free, and every one of them is asked."""
+"""``strict`` is bubblewrap; with ``off`` commands run unconfined and each one is asked."""
 Shield = Literal["writes", "metadata", "signals", "sockets", "network", "secrets", "kernel"]
 
 
@@ -80,13 +78,11 @@ def allowance(access: OutsideAccess) -> str:
 _THIS_MACHINE = ("127.0.0.1", "[::1]", "localhost")
 
 AskOutside = Callable[[OutsideAccess], Awaitable[bool | OutsideAnswer]]
-"""Asks for exactly one access, while the system call waits. True lets it happen.
-
-Cancelled when the command ended meanwhile. A plain answer holds until the end of the run.
-"""
+"""Asks about one access while its system call waits; True allows it. It is cancelled if the command ends
+meanwhile. An answer without seconds is valid to the end of the run."""
 AskAgain = Callable[[Sequence[OutsideAccess]], Awaitable[tuple[str, ...]]]
-"""Asks after a run in which nobody could be asked: the real paths that the command may write to when
-it is run a second time, from its beginning; none when it shall not be."""
+"""Asks after a run during which no question was possible. Returns the real paths that the command may
+write to in a second run from the beginning; empty if there is to be none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +138,9 @@ class SandboxPlan:
     network: Network = "on"
     hosts: HostTerms = field(default_factory=HostTerms)
     redirected: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables of caches that were not opened, and folders that may be filled instead."""
+    """Variables of the caches that were not opened, each with the folder to use instead."""
     passed: tuple[str, ...] = ()
-    """Variables that commands get although they look like secrets."""
+    """Names of variables, with ``*`` and ``?``, that commands get although they look like secrets."""
     limits: CommandLimits = field(default_factory=CommandLimits)
 
 
@@ -188,6 +184,6 @@ class Confinement:
     """What the kernel enforces on commands. ``kind`` is ``none`` where it can do nothing."""
 
     kind: Literal["live", "landlock", "bubblewrap", "seatbelt", "none"]
-    """``live``: what is refused can be asked for at the system call, while the command waits."""
+    """What confines commands; with ``live`` a refused access can be asked about while the command waits."""
     detail: str
     protections: tuple[Protection, ...] = ()

@@ -13,16 +13,15 @@ class CellRun:
     foreground: int | tuple[int, int, int] | None = None
     background: int | tuple[int, int, int] | None = None
     attributes: frozenset[str] = frozenset()
-    """Of bold, dim, italic, underline, blink, reverse, strike, hidden.
+    """Some of bold, dim, italic, underline, blink, reverse, strike, hidden.
 
-    Beside underline, for one that is no plain line: double, curly, dotted, dashed.
-    """
+    With underline also one of double, curly, dotted, dashed if the line is not plain."""
     underline: int | tuple[int, int, int] | None = None
-    """The colour of its underline; None for that of the text."""
+    """The colour of the underline; None for the colour of the text."""
     link: str = ""
-    """Where it leads (OSC 8), as the program wrote it: to be shown before it is followed."""
+    """The address of a link (OSC 8) as the program wrote it, to be shown before it is followed."""
     cells: int = 0
-    """How many cells it takes where it is one character that terminals disagree on (``DISPUTED``)."""
+    """The number of cells, if the run is one character whose width terminals disagree on (``DISPUTED``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +210,7 @@ class Screen(Protocol):
         ...
 
     def on_clipboard(self, on_request: Callable[[ClipboardRequest], None] | None) -> None:
-        """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
+        """Call a function when a program uses the clipboard; without one, such requests have no effect."""
         ...
 
     def on_bell(self, listener: Callable[[], None] | None) -> None:

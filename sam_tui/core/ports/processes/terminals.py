@@ -32,22 +32,23 @@ class CommandRequest:
     on_output: Callable[[str], None]
     on_start: Callable[[int], None] | None = None
     ask: AskOutside | None = None
-    """Asked for what a confined command tries outside; without it that is refused."""
+    """Asked about accesses outside while a confined command runs; with None they are refused."""
     network: Network = "on"
     again: AskAgain | None = None
-    """Asked where nothing can be asked while it runs, after a run that was refused something."""
+    """Asked after a run in which accesses were refused and nothing could be asked; None: the run is
+    final."""
     granted: tuple[str, ...] = ()
-    """Real paths outside that it may write to as well where nothing can be asked while it runs."""
+    """Further real paths outside that it may write to, if nothing can be asked while it runs."""
     unhurried: Callable[[], bool] | None = None
-    """Asked when the time is up: ``timeout`` no longer counts once it says so."""
+    """Called when the time is up; if it returns True, ``timeout`` no longer applies."""
     stdin: bytes = b""
     """Standard input; the command need not read it."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What its environment has besides the usual."""
+    """Variables of its environment in addition to the usual ones."""
     apart: bool = False
-    """Whether its standard error is stored separately from its output."""
+    """Whether standard error is returned separately from the output."""
     readable: tuple[str, ...] = ()
-    """Real paths outside that it reads without a question."""
+    """Real paths outside that it may read without a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +69,18 @@ class CommandResult:
     dropped: int
     refused: tuple[OutsideAccess, ...] = ()
     runs: int = 1
-    """How often it was run: more than once when the person widened what it may write to."""
+    """How often it ran: more than once if the person let it write to more paths."""
     errors: str = ""
     withheld: tuple[str, ...] = ()
-    """Variables that look like secrets, which a command that failed did not get and may have wanted."""
+    """Variables that were withheld as secrets and that the failed command may have needed."""
     left: "LeftRunning | None" = None
-    """Processes of the command that are still running, if any."""
+    """The processes that the command left running; None if there are none."""
     left_id: str = ""
-    """The id by which that is read and ended, where it is kept."""
+    """The id with which their output is read and they are ended; empty if they are not stored."""
     exceeded: tuple[str, ...] = ()
-    """The limits, by their names in the policy file, for which it was ended."""
+    """The limits that it exceeded and was ended for, by their names in the policy file."""
     abandoned: bool = False
-    """Whether it was ended because the supervisor of its sandbox had ended."""
+    """Whether it was ended because its sandbox's supervisor ended."""
 
 
 class LeftRunning(Protocol):
@@ -132,7 +133,7 @@ class SessionSpec:
     confined: bool = False
     writable: tuple[str, ...] = field(default=())
     ask: AskOutside | None = None
-    """Asked for what its programs try outside, as long as it lives; without it that is refused."""
+    """Asked about accesses outside while the session lives; with None they are refused."""
     network: Network = "on"
 
 
@@ -176,7 +177,7 @@ class TerminalState:
 
 
 Holder = Literal["agent", "person", "watch"]
-"""Who may type into a session; ``watch`` is nobody."""
+"""Who may type in a session; ``watch``: nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +324,7 @@ class TerminalSession(Protocol):
         ...
 
     selection: str
-    """What the person has selected of it in the workbench; the front end sets it."""
+    """The text that the person has selected in the workbench; the front end sets it."""
 
     def write(self, data: bytes) -> None:
         """The agent types; the rest of a short write follows when the program reads.

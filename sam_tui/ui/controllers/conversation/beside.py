@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sam_tui.core.agent.drivers.goal import Goal
 
 TURNS = 10
-"""Turns that a goal may take before the person is asked to set it again."""
+"""The most turns of a goal; then the person has to set it again."""
 
 
 class BesideTurns:
@@ -36,7 +36,7 @@ class BesideTurns:
         self._goal: Goal | None = None
 
     def ask(self, question: str) -> None:
-        """Ask the model beside the conversation and show what it says in a window of its own."""
+        """Ask the model without adding to the conversation, and show its answer in a window."""
         if not question.strip():
             self._context.notify("Write the question after the command: /btw QUESTION")
             return

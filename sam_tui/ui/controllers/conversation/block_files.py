@@ -11,11 +11,11 @@ from sam_tui.ui.plain import one_line
 from sam_tui.ui.transcript.blocks import Block, Card, plain
 
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE)
-"""Where a hunk begins in the file as it became, and the lines before its first change."""
+"""A hunk's first line number in the new file, and the context lines before its first change."""
 _CITED = re.compile(r"([\w./-]+\.\w+):(\d+)")
-"""A file with a line, as answers and compilers name it."""
+"""A file with a line number, as answers and compilers write it."""
 _PATHS, _LINES = ("filePath", "path"), ("startLine", "line", "lineNumber")
-"""Arguments of calls that name a file, and a line of it."""
+"""Names of arguments with a path, and with a line number."""
 
 
 def named_file(block: Block) -> tuple[str, int] | None:

@@ -12,9 +12,9 @@ from sam_tui.ui.preferences import Preferences
 from sam_tui.ui.timers import after
 
 SECTION = "drafts"
-"""The section of the preferences: texts by the conversation, the latest last."""
+"""The section of the preferences: drafts by conversation, the latest last."""
 MOST, LONGEST, IN_ALL = 40, 200_000, 2_000_000
-"""Drafts that are stored, characters of each, and bytes of all as JSON at most."""
+"""The most drafts that are stored, the most characters of each, and the most bytes of all as JSON."""
 _CUT = "\n[The draft was longer than {most:,} characters: the rest was not stored.]"
 PAUSE = 1.0
 """Seconds without a change after which the draft is stored, in case the program is killed."""

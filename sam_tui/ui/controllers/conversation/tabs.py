@@ -78,7 +78,7 @@ class ConversationTabs:
     # ---- tabs
 
     def open_new(self) -> None:
-        """Begin another conversation in a tab of its own; what goes on in the others goes on."""
+        """Begin a conversation in a new tab; turns in other tabs continue."""
         if self._screen.layout_wish.inline:
             self._context.notify(
                 "Tabs need the whole screen: start without --inline.", warning=True

@@ -9,11 +9,11 @@ from sam_tui.ui.widgets.inquiries.card import WHOLE, buttons_of, coming_lines
 
 _ENDINGS = {"finished": "Done", "cancelled": "Cancelled", "limit": "Stopped", "failed": "Failed"}
 _MOST_LINES = 60
-"""Lines of a change that are read out with a question."""
+"""The most lines of a change that are read out with a question."""
 
 
 class Announcer:
-    """Adds notices to the transcript; each event is told once, behind what it changed there."""
+    """Adds notices for screen readers to the transcript: one per event, after the change it made."""
 
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from sam_tui.ui.driver.inline import Region
 
 _LIVE = 10
-"""The most rows for output of work in progress."""
+"""The most rows for the output of work in progress."""
 _ROOMY = 24
-"""Rows for a question, a dialog, the search or the side column."""
+"""The rows for a question, a dialog, the search or the side column."""
 
 
 class InlineTerminal(Protocol):

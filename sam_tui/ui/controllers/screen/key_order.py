@@ -11,7 +11,7 @@ from textual.message_pump import MessagePump
 
 _LOOK_AGAIN = 0.1
 _LONGEST = 5.0
-"""The longest that keys wait, in seconds, for the widget that must handle an earlier key first."""
+"""The most seconds that keys wait until the widget for an earlier key can handle it."""
 
 
 class KeyArrived(Message):

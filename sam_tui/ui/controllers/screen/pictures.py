@@ -67,7 +67,7 @@ class TerminalPictures:
             event.show(raster, partial(self._placements.add, Graphic.of(pixels)))
 
     def receive(self, answer: TerminalTold) -> None:
-        """Take what the terminal answered."""
+        """Take the terminal's answer about itself."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(answer)
 
@@ -91,7 +91,7 @@ class TerminalPictures:
             cells.overlays = Overlays(self._placements, size, self._draw_later, self._draw_after)
 
     async def _protocol(self, driver: Any) -> Protocol | None:
-        """What the person chose, or what the terminal says of itself."""
+        """The protocol for images: the person's choice, or what the terminal reports; None for none."""
         choice = self._settings.settings.text("screen.images")
         if choice in ("kitty", "iterm", "sixel"):
             return choice

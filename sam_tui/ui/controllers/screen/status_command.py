@@ -13,7 +13,7 @@ from sam_tui.ui.programs import started
 from sam_tui.ui.widgets.status_bar import Standing, StatusBar
 
 WITHIN = 2.0
-"""Seconds that a run may take."""
+"""Seconds that one run of the command may take."""
 _LONGEST = 60
 _MOST_BYTES = 4096
 

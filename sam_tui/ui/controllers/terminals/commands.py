@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 RUN_COMMAND = "terminal_operations.run_command"
 SOON = 1.0
 """Seconds after which a running command gets a tab."""
-_KEPT = 100_000
-"""Characters of output that are stored until the command has a tab."""
+_MOST_OUTPUT = 100_000
+"""The most characters of output that are stored until the command has a tab."""
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class WatchedCommands:
         if running.view is not None:
             running.view.output.feed(event.text)
             return
-        running.printed = (running.printed + event.text)[-_KEPT:]
+        running.printed = (running.printed + event.text)[-_MOST_OUTPUT:]
         if self._screen.side_shown and time.monotonic() - running.since >= SOON:
             output = self._recordings.follow()
             running.view = self._screen.terminals.add_command(output, running.command)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SILENCE, _WITHIN = 2.0, 30.0
 """A shell that prints no marks counts as finished after so many seconds without output, or in all."""
 _MARK = "\x1b]133;"
-"""The sequences by which a shell marks the beginning and end of its commands (OSC 133)."""
+"""How the sequences begin with which a shell marks its prompts and commands (OSC 133)."""
 _KILL_LINE = b" \x15"
 """A space and Ctrl+U: cuts the typed line, which can be yanked back; Ctrl+U rings on an empty line."""
 

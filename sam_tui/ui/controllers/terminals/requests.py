@@ -25,7 +25,7 @@ _WEB = re.compile(r"https?://", re.IGNORECASE)
 _BELL_PAUSE = 1.0
 _PREVIEW = 200
 _LARGEST_PROMPT = 20_000
-"""The most characters of output to put into the prompt; longer output keeps its head and tail."""
+"""The most characters of output that are put into the prompt; of more, its head and tail."""
 _SESSION = "session"
 _ONCE = ScopeChoice("once", "this once", "once")
 _WHY = "A program in your terminal asks (OSC 52)."

@@ -9,7 +9,7 @@ from sam_tui.ui.widgets.terminal.canvas import TerminalCanvas
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 _LEAST = 2
-"""The least columns and rows of a shell."""
+"""The least columns and rows of a visible shell."""
 _STARTS_WITHIN = 20.0
 """Seconds that a new shell has to show its prompt."""
 _HIDDEN = (80, 24)

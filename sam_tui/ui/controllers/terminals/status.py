@@ -23,7 +23,7 @@ QUIET = (5, 10, 20, 30, 45, 60)
 _SOON = 1.0
 _COMMAND, _QUESTION = 24, 28
 _PROMPTS = tuple(":?>]$#%)")
-"""Characters with which a question of a program ends."""
+"""The last characters of a line with which programs ask something."""
 
 Weight = Literal[0, 1, 2, 3, 4]
 
@@ -59,7 +59,7 @@ def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> S
 
 
 def _waiting(session: "TerminalSession", name: str, command: str, *, agents: bool) -> SessionNotice:
-    """The notice of a session whose program waits, saying for what; None if that cannot be told."""
+    """The notice of a session whose program waits, and what it waits for."""
     wants = _wants(session, session.activity.state)
     if wants:
         asks = wants.startswith("waits")

@@ -11,7 +11,7 @@ from sam_tui.ui.widgets.terminal.view import TerminalView
 
 
 class Tabs:
-    """What the person does with tabs. Sessions are opened and ended by others."""
+    """The person's actions on tabs. Sessions are opened and ended elsewhere."""
 
     def __init__(self, app: App[None], screen: ChatScreen) -> None:
         self._app = app

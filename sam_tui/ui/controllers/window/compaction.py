@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sam_tui.core.agent.session import Session
 
 MOST_PINNED = 6_000
-"""Characters of all pins together; every request contains all of them."""
+"""The most characters of all pins together, because every request contains them."""
 
 
 class CompactionActions:

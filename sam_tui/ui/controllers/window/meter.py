@@ -73,7 +73,7 @@ def cache_miss(prefix: SentPrefix | None, usage: Usage) -> str:
 
 
 def context_in_words(runtime: "Runtime", session: "Session") -> str:
-    """What the next request is made of, part by part, what is pinned and what leaves first."""
+    """The parts of the next request with their sizes, the pins, and what a compaction removes first."""
     requests, model = runtime.engine.requests, session.model
     window = runtime.engine.room.context(model) if model is not None else None
     parts = context_parts(requests.system, requests.tools_json, session.messages)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from sam_tui.ui.driver.images.marks import Protocol
 
 ASK_TERMINAL = "\x1b[>q\x1b[c"
-"""For its name (XTVERSION), which many do not tell, and its attributes (DA1), which all do."""
+"""Asks for a terminal's name (XTVERSION), which many do not report, and attributes (DA1), which all do."""
 BEHIND_TMUX = "#{client_termtype} #{allow-passthrough}"
-"""What tmux is asked: the terminal around it, and whether it passes on what is wrapped."""
+"""The format for tmux's answer: the terminal around it, and whether it passes sequences through."""
 _SIXEL = "4"
 _KITTY = re.compile(r"kitty\((\d+)\.(\d+)")
 _PASSES = ("on", "all", "1", "2")

@@ -17,7 +17,7 @@ _RANGES = (
     "0305 030d-030e 0310 0312 033d-033f 0346 034a-034c 0350-0352 0357 035b 0363-036f 0483-0487 0592-0595 "
     "0597-0599 059c-05a1 05a8-05a9 05ab-05ac 05af 05c4 0610-0617 0657-065b 065d-065e 06d6-06dc 06df-06e2"
 )
-"""The first of the protocol's ``rowcolumn-diacritics.txt``, as many as a picture has columns."""
+"""Code points from the start of kitty's ``rowcolumn-diacritics.txt``, one for each column of a picture."""
 
 
 def _numerals(ranges: str) -> str:
@@ -27,7 +27,7 @@ def _numerals(ranges: str) -> str:
 
 NUMERALS = _numerals(_RANGES)
 _CHUNK = 4096
-"""Bytes of base64 in one of kitty's sequences."""
+"""The base64 bytes in one of kitty's sequences."""
 _LEAST_RUN = re.compile(rb"(.)\1{3,}", re.DOTALL)
 
 
@@ -37,7 +37,7 @@ def kitty_cell(row: int, column: int) -> str:
 
 
 def kitty_image(number: int, png: bytes, columns: int, rows: int, *, tmux: bool) -> str:
-    """Hand an image over, to be drawn where its cells stand. Nothing is answered."""
+    """The sequences that transmit an image and draw it over its cells; they ask for no answer."""
     data = base64.b64encode(png).decode()
     head = f"a=T,U=1,f=100,t=d,q=2,i={number},c={columns},r={rows},"
     parts = (
@@ -108,7 +108,7 @@ def sixel_image(pixels: Pixels) -> str:
 
 
 def _colour_lines(band: list[bytes]) -> list[str]:
-    """For each colour of six lines of pixels, where it stands."""
+    """For each colour of six rows of pixels, the columns with that colour."""
     lines: list[str] = []
     plane = bytearray(256)
     width = len(band[0])

@@ -4,18 +4,18 @@ from collections.abc import Callable
 from typing import Literal
 
 Protocol = Literal["kitty", "iterm", "sixel"]
-"""How a terminal takes images."""
+"""How a terminal accepts images."""
 Colour = tuple[int, int, int]
 Cells = tuple[tuple[tuple[Colour, Colour], ...], ...]
 """Rows of cells, each with the colours of its upper and its lower half."""
 PlacePicture = Callable[[Cells], int]
-"""Gives a picture in these cells the number for ``cell_text``."""
+"""Registers a picture and returns its number for ``cell_text``."""
 HALF = "▀"
 MARK = 0xE0100
 DIGITS = 240
-"""How many variation selectors there are from ``MARK`` on; no terminal gives them a cell."""
+"""The number of variation selectors from ``MARK`` on; terminals give them no cell."""
 CELL = 5
-"""Characters of a cell's text."""
+"""The characters of a cell's text."""
 
 
 def cell_text(number: int, row: int, column: int) -> str:

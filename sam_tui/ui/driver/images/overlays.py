@@ -20,7 +20,7 @@ SETTLED = 0.1
 """Seconds without scrolling after which an image is sent, so that scrolling does not send it often."""
 _MOST_WRITTEN = 700_000
 """The most bytes of one image; more would hold up a slow terminal."""
-_KEPT = 8
+_MOST_CACHED = 8
 """How many encoded images are cached."""
 
 
@@ -34,14 +34,14 @@ class ImagePlace:
     rows: int
 
     def meets(self, written: Mapping[int, list[int]]) -> bool:
-        """Whether one of its cells is among these, given by row."""
+        """Whether one of its cells is among the written ones, which are columns by row."""
         inside = range(self.left, self.left + self.columns)
         rows = range(self.top, self.top + self.rows)
         return any(column in inside for row in rows for column in written.get(row, ()))
 
 
 Starts = dict[tuple[int, int], int]
-"""Numbers and rows of pictures whose row is whole in a row of cells, with the column of its first."""
+"""For a row of cells: (number, row) of each picture whose row is complete in it, with its first column."""
 
 
 @dataclass(slots=True)
@@ -61,14 +61,14 @@ class Overlays:
     _standing: dict[int, tuple[ImagePlace, float]] = field(
         default_factory=dict[int, tuple[ImagePlace, float]]
     )
-    """Fully visible pictures, and since when each has not moved."""
+    """Fully visible pictures, each with the time since which it has not moved."""
     _starts: dict[int, tuple[CellRow, Starts]] = field(
         default_factory=dict[int, tuple[CellRow, Starts]]
     )
     _images: dict[tuple[int, int, int], str] = field(
         default_factory=dict[tuple[int, int, int], str]
     )
-    """Encoded images by number and size of a cell; empty if the picture cannot be encoded."""
+    """Encoded images by number, cell width and cell height; empty if a picture cannot be encoded."""
     _clears: bool = False
 
     def forget(self) -> None:
@@ -156,7 +156,7 @@ class Overlays:
         placement = self.placements.placed.get(number)
         key = (number, *self.cell_size())
         if key not in self._images and placement is not None:
-            while len(self._images) >= _KEPT:
+            while len(self._images) >= _MOST_CACHED:
                 self._images.pop(next(iter(self._images)))
             self._images[key] = ""
             self.after(partial(self._make, key, placement))

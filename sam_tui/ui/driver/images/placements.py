@@ -17,8 +17,8 @@ from sam_tui.core.ports.documents import Pixels
 from sam_tui.ui.driver.cell_rows import Pen, pen_of_colour
 from sam_tui.ui.driver.images import graphics, marks
 
-_KEPT = 40
-"""Pictures whose pixels are kept; older ones are half blocks again."""
+_MOST_PICTURES = 40
+"""How many pictures keep their pixels; older ones are drawn as half blocks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Placements:
         number = self._next % marks.DIGITS**2
         self._next += 1
         self.placed[number] = Placement(number, graphic, cells)
-        while len(self.placed) > _KEPT:
+        while len(self.placed) > _MOST_PICTURES:
             oldest, placement = self.placed.popitem(last=False)
             if placement.sent:
                 self._removed.append(oldest)

@@ -14,17 +14,17 @@ from sam_tui.ui.transcript.render.safe_text import clean, clean_output, expand, 
 from sam_tui.ui.transcript.render.table import draw_rows, measure
 
 TAIL = 8
-"""Lines shown of what a running call says."""
+"""How many of the last lines of a running call's output are shown."""
 FOLDED_DIFF = 20
-"""Lines of a diff shown until the person opens the card."""
+"""How many lines of a diff are shown in a closed card."""
 FOLDED_OUTPUT = 3
-"""Lines shown of a finished command in a closed card."""
+"""How many lines of a finished command's output, or of an error, are shown in a closed card."""
 MOST_LINES = 1_000
-"""Lines of one display that an open card shows."""
+"""The most lines of one display that an open card shows."""
 MOST_CHARACTERS = 200_000
 _LONGEST_LINE = 4_000
 _ANSWERS = frozenset({"user_collaboration"})
-"""Operations whose text is what the person said: shown also in a closed card."""
+"""Operations whose result is the person's answer, which a closed card shows too."""
 
 
 def draw_card(canvas: Canvas, card: Card, *, opened: bool | None) -> None:

@@ -17,12 +17,12 @@ from sam_tui.ui.transcript.render.palette import Palette
 from sam_tui.ui.transcript.render.rows import Span
 
 LONGEST_LINE = 2_000
-"""Lines longer than this (in characters) stay uncoloured: lexers may be slow on them."""
+"""Code with a line of more characters is not coloured, because lexers may be slow on it."""
 
 _Run = Callable[[Lexer, str | None, LexerContext | None], Iterator[tuple[int, _TokenType, str]]]
 _REGEX_RUN = cast("object", RegexLexer.get_tokens_unprocessed)  # pyright: ignore
 _STATEFUL_RUN = cast("_Run", ExtendedRegexLexer.get_tokens_unprocessed)
-"""Runs a regular lexer with its state stack in a context; it asks nothing else of the lexer."""
+"""Runs any regular lexer with its state stack in a context; the lexer needs nothing else of its class."""
 
 
 _STYLES: tuple[tuple[_TokenType, str], ...] = (
@@ -41,7 +41,7 @@ _STYLES: tuple[tuple[_TokenType, str], ...] = (
     (Token.Name.Decorator, "name"),
     (Token.Name.Builtin, "name"),
 )
-"""Kinds of tokens and the style of each in the palette; the first that fits counts."""
+"""The palette's style for each type of token; the first match counts."""
 
 
 @lru_cache(maxsize=32)

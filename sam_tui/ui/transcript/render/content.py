@@ -12,7 +12,7 @@ from sam_tui.ui.transcript.render.safe_text import clean, expand
 from sam_tui.ui.transcript.render.table import Shape, draw_rows, measure
 
 _HEAD_LINES, _HEAD_TEXT = 10, 1_000
-"""What is shown of a prompt that folded."""
+"""How many lines and characters of a folded prompt are shown."""
 
 
 def draw(block: blocks.Block, width: int, palette: Palette) -> list[Row]:

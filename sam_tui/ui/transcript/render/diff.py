@@ -18,13 +18,13 @@ from sam_tui.ui.transcript.render.safe_text import clean, expand
 
 HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 LONGEST_LINE = 2_000
-"""Characters of one line that are shown."""
+"""The most characters of a line that are shown."""
 SIDE_BY_SIDE = 138
-"""Columns of the pane from which on old and new stand beside each other: a terminal of 140."""
+"""The least columns of the pane at which old and new lines are side by side: a terminal of 140 columns."""
 _COMPARED = 500
-"""Characters of a line up to which its words are compared."""
+"""The most characters of a line whose words are compared."""
 _ALIKE = 0.4
-"""Share of two lines that is the same (0 to 1), below which none of their words is marked."""
+"""The least similarity of two lines, from 0 to 1, at which the words that differ are marked."""
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 

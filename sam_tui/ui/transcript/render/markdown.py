@@ -96,10 +96,10 @@ def _emphasis(style: Style) -> Style:
 
 
 DEEPEST = 40
-"""Nesting levels that the parser follows; what is deeper is shown as it was written."""
+"""The most nesting levels that are parsed; deeper text is shown unformatted."""
 
 _HIDDEN_RULES = ["html_block", "html_inline", "reference"]
-"""HTML is shown as text; reference definitions would let later text change what is already drawn."""
+"""HTML is shown as text. A reference definition could change text that is already drawn."""
 
 
 @cache
@@ -132,7 +132,7 @@ def draw_markdown(canvas: Canvas, source: str, number: int | None = None) -> Non
 
 
 def draw_plain(canvas: Canvas, source: str) -> None:
-    """Draw text as it stands."""
+    """Draw text without formatting."""
     for line in source.rstrip("\n").expandtabs(4).split("\n"):
         canvas.line([(line, canvas.palette.text)])
 
@@ -175,7 +175,7 @@ def language_of(info: str) -> str:
 
 
 _TASK = re.compile(r"\[([ xX])\] ")
-"""How an item of a task list begins."""
+"""The beginning of a task list's item."""
 
 
 class _Blocks:

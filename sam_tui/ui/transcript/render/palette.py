@@ -30,7 +30,7 @@ class Palette:
     cursor: Style
     hint: Style
     block: Style
-    """A code block's ground."""
+    """The background of a code block."""
     keyword: Style
     string: Style
     comment: Style
@@ -39,7 +39,7 @@ class Palette:
     added: Style
     removed: Style
     added_word: Style
-    """A word that differs in a line that was changed."""
+    """A word that was added in a changed line."""
     removed_word: Style
     gutter: Style
 

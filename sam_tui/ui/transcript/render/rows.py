@@ -15,7 +15,7 @@ from sam_tui.ui.transcript.render.palette import Palette
 Span = tuple[str, Style]
 
 NARROWEST = 16
-"""Cells that stay for content however deep containers nest."""
+"""The cells that remain for content however deep containers nest."""
 
 _NARROW = re.compile(
     "[ -~\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u20a0-\u20bf"
@@ -153,7 +153,7 @@ class Canvas:
         return max(1, self.width - 1 - sum(cell_len(lead.following[0]) for lead in self.leads))
 
     def push(self, lead: Lead) -> bool:
-        """Enter a container; False, and nothing done, where it would leave no room."""
+        """Enter a container; returns False without entering it if that would leave no room."""
         if self.room - cell_len(lead.following[0]) < NARROWEST and len(self.leads) > 2:
             return False
         self.leads.append(lead)

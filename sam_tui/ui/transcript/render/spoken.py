@@ -8,7 +8,7 @@ from sam_tui.ui.transcript import blocks
 from sam_tui.ui.transcript.render.safe_text import clean, clean_output
 
 _MOST_LINES = 40
-"""Lines of a call's result that are read out."""
+"""The most lines of a call's result that are read out."""
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
 
 

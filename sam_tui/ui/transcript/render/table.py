@@ -12,7 +12,7 @@ from sam_tui.ui.transcript.render.rows import Canvas, Span, cut_spans, wrap
 Cell = Sequence[Span]
 
 SAMPLE = 24
-"""Rows that decide the widths of the columns; those that come later wrap inside them."""
+"""The number of rows that determine the widths of the columns; later rows are wrapped in them."""
 _BETWEEN = " │ "
 
 

@@ -22,12 +22,12 @@ from sam_tui.ui.widgets.line_input import LineInput
 _SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 _MOVES = {"left": -1, "shift+tab": -1, "right": 1, "tab": 1}
 _AROUND_LABEL = 4
-"""Columns of a button besides its label."""
+"""The columns of a button in addition to its label."""
 _SHORT, _SHORT_GRID = 20, 30
-"""Rows of a terminal below which what a button covers scrolls with the details; the latter where
-the buttons stand in columns, as there it takes more rows."""
+"""With fewer rows, the description of what a button covers scrolls with the details; the second number
+applies if the buttons stand in columns, where it takes more rows."""
 _SCROLLBAR = 2
-"""Columns of the scrollbar beside the text."""
+"""The columns of the scrollbar beside the text."""
 _PASSED_ON = frozenset({
     "f1", "f2", "f3", "f4", "f12", "shift+f12", "alt+n", "ctrl+right_square_bracket", "ctrl+q",
 })  # fmt: skip
@@ -44,7 +44,7 @@ _PLACEHOLDERS = {"denial": "What should be done instead?", "comment": "What shou
 
 _NOT_IN_VIEW = "You have not seen all of them yet: PgDn or ↓ to the end, then 1"
 _TO_ALL: Mapping[str, Literal["once", "deny"]] = {"1": "once", "3": "deny"}
-"""The answers to all that are listed."""
+"""The keys that answer all listed questions."""
 
 View = Literal["choices", "denial", "comment", "scopes", "why", "alike"]
 _WRITING: tuple[View, ...] = ("denial", "comment")
@@ -176,7 +176,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         return True
 
     def _edit(self, draft: Draft) -> None:
-        """Let the person change what would be written; what they leave is asked about anew."""
+        """Let the person change the proposed content; the changed content is asked about again."""
 
         def left(text: str | None) -> None:
             if text is not None and text != draft.text and self.is_attached:
@@ -198,7 +198,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._turn_to("alike")
 
     def _alike_key(self, key: str) -> None:
-        """Give the same answer to each listed call, and to no other."""
+        """Give the same answer to each listed call."""
         choice, details = _TO_ALL.get(key), self._details
         if choice is None:
             self.guard.rearm()

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 _STYLES = {"+": "$success", "-": "$error", "@": "$primary"}
 _SUMMARY = 160
-"""Characters of the summary beside the operation; a longer one is shown in full below."""
+"""The most characters of the summary beside the operation; a longer one is shown in full below."""
 _LABEL = 8
-"""Columns of the labels before the rows."""
+"""The columns of the labels of rows."""
 _REPEATED = 24
 """A target of at least so many characters is shown only once."""
 _LEAST = 16
-"""Characters of a shortened path at the least."""
+"""The least characters of a shortened path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class CardWidth:
 
 
 WHOLE = CardWidth(0, whole=True)
-"""Shows every path in full, each time that it occurs."""
+"""Shows every path in full wherever it occurs."""
 
 
 def approval_lines(request: ApprovalRequest, width: CardWidth = WHOLE) -> Content:
@@ -179,7 +179,7 @@ def _wrapped(content: Content, room: int) -> Sequence[Content]:
 
 
 _SHORTEST_LABEL = 8
-"""Characters of a label where there is least room."""
+"""The characters of a label that remain if there is little room."""
 _SPANS = {"session": "conversation", "project": "folder", "user": "everywhere"}
 
 

@@ -15,7 +15,7 @@ from sam_tui.ui.widgets.inquiries.card import CardWidth
 from sam_tui.ui.widgets.key_frame import KeyFrame
 
 _AROUND_TITLE = 4
-"""Columns of the edge beside a path, less those that a path leaves free by itself."""
+"""The columns of the edge beside a path, minus those that ``CardWidth`` leaves free."""
 
 
 class DraftScreen(ModalScreen[str | None]):

@@ -12,11 +12,11 @@ from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.widgets.key_frame import KeyFrame
 
 _LEFT = 3
-"""The least rows that transcript and status bar keep."""
+"""The least rows that remain for transcript and status bar."""
 _ENOUGH = 13
 """A question may take so many rows, even if only ``_LEFT`` rows remain."""
 _LITTLE = 30
-"""In a terminal of at most so many rows a question gets a larger share, to show the change."""
+"""In a terminal of at most so many rows a question gets a larger share of them."""
 
 
 class InquiryPanel(KeyFrame):
@@ -24,7 +24,7 @@ class InquiryPanel(KeyFrame):
 
     heading = ""
     around = 6
-    """Rows that do not scroll: border, covered rows, space, choices, comment."""
+    """The rows that do not scroll: border, covered rows, space, choices, comment."""
 
     def __init__(self, inquiry: Inquiry, patience: Patience, *, grabs: Callable[[], bool]) -> None:
         super().__init__(classes="inquiry")

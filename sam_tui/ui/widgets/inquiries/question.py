@@ -28,7 +28,7 @@ __all__ = ["ApprovalPanel", "InquiryPanel", "QuestionPanel", "panel_for"]
 
 _STEPS = {"up": -1, "down": 1}
 _TWO_DIGITS = 10
-"""From so many choices on, a number can have two digits."""
+"""With at least so many choices, a typed digit may be the first of two."""
 _ANSWERS = "Enter answers · Shift+Enter new line · Esc cancels the turn"
 _ONE = "↑↓ or number, Enter answers · or write · Esc cancels the turn"
 _PAGE = "c copies · o opens the browser · ↑↓ or number, Enter answers · Esc cancels the turn"
@@ -117,7 +117,7 @@ class ReplyArea(Composer):
 
 
 class QuestionPanel(InquiryPanel):
-    """Asks what the agent wants to know; the answer may have many lines."""
+    """Shows a question of the agent; the answer may have several lines."""
 
     heading = "The agent asks"
 
@@ -171,7 +171,7 @@ class QuestionPanel(InquiryPanel):
             row.mark(marked=at == self._at, ticked=ticked)
 
     def _steer(self, key: str) -> bool:
-        """Do what the key is for among the choices; False for any other."""
+        """Handle a key that acts on the choices; False for any other key."""
         if self._question.page and key in ("c", "o"):
             self._use_page(key)
             return True

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.screens import Screen
 
 Wish = Literal["leave", "copy", "send", "pager", "editor", "link"]
-"""An action that a key requests and the browser does not carry out itself."""
+"""An action of a key that the browser leaves to its caller."""
 
 _WISHES: dict[str, Wish] = {
     "escape": "leave",
@@ -35,7 +35,7 @@ _LONGEST_NEEDLE = 200
 
 
 class Browser:
-    """Where the person looks. ``kind`` is the cursor; what is marked and found is kept beside it."""
+    """A cursor in the terminal's output (``kind``), and what the person has selected and found there."""
 
     def __init__(self, screen: "Screen") -> None:
         self.marking: Marking | None = None

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _FRAME = 1 / 60
 _REST = 2.0
-"""The next frame waits at least so many times as long as the last one took."""
+"""The next frame waits at least so many times the duration of the last one."""
 _PATIENCE = 0.5
-"""Seconds after which an overdue frame is requested again."""
+"""Seconds after which a frame that is overdue is requested again."""
 _BLINK = 0.53
 _BLINKS = 20
 """After so many blinks without a key or output the cursor stops blinking."""
@@ -200,7 +200,7 @@ class TerminalCanvas(Widget):
         self.refresh()
 
     def remark(self) -> None:
-        """What is marked or found changed: draw it, and nothing else anew."""
+        """Draw only what changed in selection and hits."""
         if self.displayed is not None:
             self._overlays_moved()
             self.painted()

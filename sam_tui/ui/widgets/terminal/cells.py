@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.screens import CellRun, CursorShape
 
 _KEPT_STYLES = 8192
-"""A picture in true colour has a style per cell; past this many the memory starts anew."""
+"""The most cached styles; a true-colour picture has one per cell, so the cache is emptied beyond that."""
 _RICH_NAMES = {"hidden": "conceal", "blink": "bold"}
-"""Blinking is drawn bold: nothing here moves by itself."""
+"""Rich's names of attributes. Blinking text is drawn bold instead."""
 
 Colour = int | tuple[int, int, int] | None
 Link = tuple[int, int, str]
-"""First column, the column behind the last, and the address."""
+"""The first column, the column after the last one, and the address."""
 
 
 def _colour(value: Colour) -> Color | None:

@@ -57,7 +57,7 @@ class ShellDropped(Message):
 
 
 class Relabelled(Message):
-    """What a view says about itself changed."""
+    """The label of a view changed."""
 
 
 class Fitted(Message):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sam_tui.ui.widgets.terminal.browser import Browser
 
 _AGAIN_WITHIN = 0.4
-"""Seconds between the clicks of a double click."""
+"""The most seconds between the clicks of a double click."""
 _WHEEL_LINES = 3
 _BUTTONS: dict[int, Literal["left", "middle", "right"]] = {1: "left", 2: "middle", 3: "right"}
 _KINDS: dict[int, Kind] = {1: "cells", 2: "words", 3: "lines"}

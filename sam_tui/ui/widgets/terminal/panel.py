@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 MOST_TABS = 20
 _NAME = 16
 _BESIDE = 4
-"""Cells of the border beside what stands in it."""
+"""The cells of the border beside its text."""
 _BADGE = 8
-"""The least columns for the reason why the person types."""
+"""The least columns for the reason why the person has the terminal."""
 _TITLE_AT = 3
-"""Where the border's title begins: behind the corner, a line and a space."""
+"""The column of the border's title: after the corner, a line and a space."""
 _NEWS_MARKS = {"output": "•", "bell": "!"}
 _WITH_KEYS, _WITHOUT_KEYS = "$background on $primary", "$foreground on $border-blurred"
 _CLOSE, _NEW = "×", " + "
@@ -87,7 +87,7 @@ class TerminalPanel(Vertical):
         return view in self._shells
 
     def name_of(self, view: TerminalView) -> str:
-        """What a tab is called."""
+        """The name of a tab."""
         kind = "shell" if self.owned(view) else view.name_shown or "agent"
         return self.names.get(view.id or "", kind)
 
@@ -160,7 +160,7 @@ class TerminalPanel(Vertical):
         return False
 
     def rename(self, name: str) -> None:
-        """Call the tab on show so; an empty name gives it its own again."""
+        """Name the shown tab; an empty name restores its own."""
         name = one_line(name, _NAME)
         if name:
             self.names[self._current.id or ""] = name

@@ -91,7 +91,7 @@ class Interrupting:
 
 
 LEAVE = "ctrl+right_square_bracket"
-"""Pressed twice, it leads back to the workbench."""
+"""The key that returns to the workbench when pressed twice."""
 
 WITHIN = 0.6
 """If no second key follows within so many seconds, the first goes to the program."""

@@ -27,7 +27,7 @@ _PAGES = {"shift+pageup": -1, "shift+pagedown": 1}
 _KEYS = "space pauses · ←→ seek · +- speed · e exports · q closes"
 _KEYS_SHORT = "space ←→ +- e q"
 _WIDE = 80
-"""Columns from which on the border has room for what the keys do."""
+"""The least columns at which the border has room for hints about keys."""
 
 
 class WatchedView(TerminalView):

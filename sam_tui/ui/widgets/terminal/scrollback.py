@@ -17,7 +17,7 @@ class TerminalPast(TerminalCanvas):
     """A terminal that is looked back in. What keys its program gets is for the subclass."""
 
     scrolled = False
-    """Whether older rows than the newest are on show."""
+    """Whether older rows than the newest are shown."""
 
     def ask(self, what: TerminalWish, value: str = "") -> None:
         """Ask the workbench for something."""
@@ -69,7 +69,7 @@ class TerminalPast(TerminalCanvas):
             self.ask("copy", text)
 
     def look_back(self, on: bool) -> None:
-        """Give the keys to looking through what is kept, or back to the program."""
+        """Give the keys to the scrollback, or back to the program."""
         if not on or self.displayed is None:
             if self.browser is not None:
                 self.browser = None

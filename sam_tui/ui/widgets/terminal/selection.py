@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.screens import Screen, TextSpan
 
 Place = tuple[int, int]
-"""(column, row) with 0 the oldest row kept."""
+"""(column, row); row 0 is the oldest one that is stored."""
 Kind = Literal["cells", "words", "lines", "block"]
 
 
@@ -75,7 +75,7 @@ class Marking:
 
 
 class SearchMarks:
-    """Where a text stands. Searched again when the screen changed."""
+    """The hits of a search in the terminal. The search is repeated when the screen changes."""
 
     def __init__(self, screen: "Screen") -> None:
         self.needle = ""

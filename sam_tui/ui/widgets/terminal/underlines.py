@@ -12,11 +12,11 @@ from textual.strip import Strip
 
 _META = "underline_codes"
 _ATTRIBUTES = ("bold", "dim", "italic", "underline", "reverse", "conceal", "strike")
-"""The attributes that cells have."""
+"""The attributes of Rich's styles that cells have."""
 
 
 class _Underlined(Style):
-    """A style that is written with further codes behind its own."""
+    """A style whose codes are followed by further ones."""
 
     def __init__(self, style: Style, ansi: str) -> None:
         attributes = {name: getattr(style, name) for name in _ATTRIBUTES}

@@ -22,7 +22,7 @@ ZOOM = "f6"
 _WITHOUT_FULL_SCREEN = ("shift+pageup", "shift+pagedown", ZOOM)
 """Keys that the workbench handles unless a full-screen program runs."""
 _MOST_AHEAD = 1000
-"""Keys that wait for a shell to start."""
+"""The most keys that wait for a shell to start."""
 _LONGEST_KEY = 64  # bytes; what is longer was pasted
 
 
@@ -33,7 +33,7 @@ class TerminalView(TerminalPast, can_focus=True):
     """
 
     WAY_OUT = "terminal: Ctrl+] twice leaves"
-    """How to leave while the terminal has the keys."""
+    """The hint how to leave the terminal, shown while it has the focus."""
     TAKES_TEXT = True
     """Whether typed and pasted text goes to the program."""
 
@@ -292,7 +292,7 @@ class TerminalView(TerminalPast, can_focus=True):
             self._ahead.append(give)
 
     def type(self, data: bytes) -> bool:
-        """Give the program what the person typed; whether there was anything to give."""
+        """Send the program what the person typed; False if there was nothing to send or no session."""
         if not data:
             return False
         self.to_newest()
@@ -372,7 +372,7 @@ class TerminalView(TerminalPast, can_focus=True):
         self.post_message(messages.TerminalAsked(self, what, value))
 
     def selected(self, text: str) -> None:
-        """The agent may ask for what is marked, so the session knows it."""
+        """Store the selected text in the session, because the agent may ask for it."""
         if self.session is not None:
             self.session.selection = text
 

@@ -100,7 +100,7 @@ def _hint(text: str, hunk: Hunk) -> str:
 
 
 _Indents = tuple[str, str]
-"""How a line is indented in the patch, and how in the file."""
+"""The indentation of a line in the patch, and in the file."""
 
 
 def reindented(current: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...] | None:

@@ -9,7 +9,7 @@ from hashlib import sha1
 from sam_tui.core.errors import ToolError
 
 _MOST = 10_000_000
-"""Bytes of one content, as for files that are edited."""
+"""The most bytes of one content, as for files that are edited."""
 _LENGTHS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -46,10 +46,9 @@ def _object(data: bytes) -> str:
 
 
 def read_binary(lines: Sequence[str], at: int, index: str) -> tuple[Binary | None, int]:
-    """The part whose ``GIT binary patch`` stands above line ``at``, and the line after it.
+    """The part whose line ``GIT binary patch`` is above line ``at``, and the number of the line after it.
 
-    ``index`` is what git's ``index`` line says. None where anything of it is missing.
-    """
+    ``index`` is the content of git's ``index`` line. None if the part is incomplete."""
     old, _, new = index.split(" ")[0].partition("..")
     block = lines[at].split(" ") if at < len(lines) else []
     if len(old) != 40 or len(new) != 40 or len(block) != 2 or block[0] not in ("literal", "delta"):

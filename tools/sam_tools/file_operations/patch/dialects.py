@@ -10,7 +10,7 @@ from sam_tui.core.errors import ToolError
 
 _SEARCH = re.compile(r"[<-]{5,9} ?(?:SEARCH|ORIGINAL)>?(?: +(?P<path>\S.*?))?\s*\Z")
 _LINES = re.compile(r":(?:start|end)_line: *\d+\s*\Z|-{5,9}\s*\Z")
-"""Between the first mark and the old lines in some dialects: the text decides, not the numbers."""
+"""A line of some dialects between the first mark and the old lines; its line numbers are ignored."""
 _MIDDLE = re.compile(r"={5,9}\s*\Z")
 _REPLACE = re.compile(r"[>+]{5,9} ?(?:REPLACE|UPDATED)\s*\Z")
 _BLOCK_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})(?:[\w+.-]*\s+(?P<path>[^\s`]*[./][^\s`]*)\s*\Z)?")
@@ -99,7 +99,7 @@ _FOREIGN = (
     (re.compile(r"\d+(?:,\d+)?[acd]\d+(?:,\d+)?\s*\Z"), "a diff without context"),
     (re.compile(r"(?:\d+(?:,\d+)?[acd]|[ad]\d+ \d+)\s*\Z"), "a script for ed"),
 )
-"""By a line of them, other forms in which diff says what is different."""
+"""Other formats of differences, each with the pattern of a line that occurs in it."""
 _HEADER = re.compile(r"@@|\*\*\* [A-Z]|diff --git |Index: ")
 
 

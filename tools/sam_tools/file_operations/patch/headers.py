@@ -12,7 +12,7 @@ from sam_tui.core.errors import ToolError
 
 NOTHING = "/dev/null"
 _STREAM = "-"
-"""What diff writes for standard input, which names no file."""
+"""The name that diff writes for standard input."""
 _STAMP = re.compile(r"\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\s*[+-]\d{4}|Z)?\s*\Z")
 _EPOCH = re.compile(r"\t((?:1969-12-31|1970-01-01) \d\d:\d\d:00)(?:\.0+)? ([+-]\d\d):?(\d\d)\r?\Z")
 _ESCAPE = re.compile(r"\\([0-3][0-7]{2}|.)")
@@ -25,7 +25,7 @@ _TYPES: dict[str, FileType] = {
 }
 _OLD_PREFIXES, _NEW_PREFIXES = ("a/", "i/", "c/", "o/"), ("b/", "w/", "i/", "c/")
 _DETOUR = re.compile(r"(?:^|/)(?!\.\./)[^/]+/\.\.(?:/|$)")
-"""In a name ``x/..``, which git and GNU patch refuse; the guard judges a path that only leads up."""
+"""``x/..`` in a name, which git and GNU patch refuse. The guard judges a path that only leads upwards."""
 _MODE = re.compile(r"(100|120|160)[0-7]{3}")
 _MOVES = {"rename old": "rename from", "rename new": "rename to"}
 _NAMES = ("rename from ", "rename to ", "rename old ", "rename new ", "copy from ", "copy to ")
@@ -59,10 +59,9 @@ class Header:
         return bool(self.hunks or self.moved or self.modes or self.binary)
 
     def extend(self, line: str) -> None:
-        """Read one of git's further header lines; any other line is ignored.
+        """Read one of git's further header lines; other lines are ignored.
 
-        Raises ``ToolError`` where a line contradicts an earlier one.
-        """
+        Raises ``ToolError`` if the line contradicts an earlier one."""
         for name in _NAMES:
             if line.startswith(name):
                 key, path = name.strip(), unquoted(line[len(name) :].rstrip("\r"))
@@ -139,7 +138,7 @@ class Header:
         return "update", source, target
 
     def _check_names(self, kind: ChangeKind, source: str, target: str) -> None:
-        """Raises ``ToolError`` where other names stand behind ``---`` and ``+++``."""
+        """Raises ``ToolError`` if the names after ``---`` and ``+++`` differ from those of git's lines."""
         old, new = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
         if self.named and not (_agree(self.old, old) and _agree(self.new, new)):
             raise ToolError(
@@ -236,7 +235,7 @@ def _agree(name: str, expected: str) -> bool:
 
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
-    """Names without ``a/`` and ``b/`` (or git's other pairs), where they have such a pair."""
+    """The names without ``a/`` and ``b/``, or another pair of git's prefixes, if they have one."""
     if old in ("", NOTHING, _STREAM):
         return old.removesuffix(_STREAM), new.removeprefix("b/")
     if new in ("", NOTHING, _STREAM):
@@ -285,7 +284,7 @@ def follows(lines: Sequence[str], at: int) -> bool:
 
 
 def half_header(lines: Sequence[str], at: int) -> tuple[str, str] | None:
-    """Both names where only one of ``---`` and ``+++`` stands above a hunk; None elsewhere."""
+    """Both names if a hunk has only one of ``---`` and ``+++`` above it, the other one empty; else None."""
     if at + 1 == len(lines) or not re.match(r"@@+(?: *-\d|[ .]*@@|\s*\Z)", lines[at + 1]):
         return None
     name = header_name(lines[at][4:])

@@ -8,7 +8,7 @@ from sam_tools.file_operations.patch.binary import Binary
 Mark = Literal[" ", "-", "+"]
 FileType = Literal["file", "link", "submodule", ""]
 ChangeKind = Literal["update", "create", "delete", "copy"]
-"""What a part of a patch is about, by git's modes; empty where it gives none."""
+"""What a part of a patch does to a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ _VARIANTS = {
     " ": "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
 }
 _PLAIN = {ord(variant): plain for plain, variants in _VARIANTS.items() for variant in variants}
-"""Characters that models write in their plain form, whatever stands in the file."""
+"""Typographic characters of files, each with the plain character that models write instead."""
 
 
 @dataclass(frozen=True, slots=True)

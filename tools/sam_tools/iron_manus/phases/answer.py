@@ -14,7 +14,7 @@ from sam_tui.core.workflow.execution.guards import THRESHOLD, verify
 from sam_tui.core.workflow.service import Workflows
 
 _SHOWN = 4000
-"""Characters of a long text in an answer; the whole is in the store and the session folder."""
+"""The most characters of a text in an answer; the store and the session folder have the whole text."""
 
 
 @dataclass(frozen=True, slots=True)

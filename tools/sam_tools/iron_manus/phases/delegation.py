@@ -17,7 +17,7 @@ from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.service import Workflows
 
 STEPS = 25
-"""Model calls of one delegated todo."""
+"""The limit of model calls for one delegated todo."""
 _FORBIDDEN = ("workflow", "JARVIS", "IronManusStateGraph")
 
 
@@ -46,7 +46,7 @@ class Delegation:
     conversation: str = ""
     notes: tuple[str, ...] = field(default=())
     prompt: str = ""
-    """What to tell an agent of the client's own, where there is none of ours."""
+    """The prompt for an agent of the client; empty if a subagent did the work."""
 
     def as_object(self) -> dict[str, object]:
         """For the answer: empty fields are left out."""

@@ -21,7 +21,7 @@ from sam_tui.core.workflow.service import Workflows
 FILE, AGENT = "evidence.file", "evidence.agent"
 LARGEST = 20_000_000
 _SLACK = 2.0
-"""Seconds that a file's time may lie before the session's: file systems round."""
+"""Seconds by which a file's time may precede the session's, because file systems round times."""
 _SAYS_NOTHING = frozenset({"think", "todo_operations", "memory_operations"})
 
 
@@ -34,7 +34,7 @@ class EvidenceSummary:
 
 
 class SessionEvidence:
-    """Adds what the host can check to an open attempt, and says what there is."""
+    """Adds evidence that the host can check to an open attempt, and reports it."""
 
     def __init__(self, workflows: Workflows, files: Files) -> None:
         self._workflows = workflows
@@ -133,7 +133,7 @@ _NOTES = (
 _DOUBTFUL = {"jwt", "url-password", "authorization", "api-key", "webhook-secret"}
 _CERTAIN = {"private-key", *(form.name for form in FORMS)} - _DOUBTFUL
 _SHORT = 40
-"""Characters below which a report says too little to be one."""
+"""A report with fewer characters does not count as one."""
 
 
 @dataclass(frozen=True, slots=True)

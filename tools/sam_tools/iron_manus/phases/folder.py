@@ -19,7 +19,7 @@ from sam_tui.core.workflow.refusals import WorkflowRefused
 
 FOLDER = "iron-manus-sessions"
 DAY = 86_400.0
-"""Seconds after which the folder of an idle session is removed: seed 000."""
+"""Seconds after which the folder of an idle session is removed (seed 000)."""
 LARGEST = 2_000_000
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
@@ -159,7 +159,7 @@ class SessionFolders:
             raise ToolError(f"{FOLDER} did not give back what was written.")
 
     def _prepare_root(self) -> None:
-        """Make the folder of all sessions, which version control is told to leave out."""
+        """Make the folder of all sessions, with a ``.gitignore`` that keeps it out of version control."""
         self._files.make_directory(self._located(FOLDER))
         ignore = self._located(f"{FOLDER}/.gitignore")
         if self._files.stat(ignore) is None:
@@ -177,7 +177,7 @@ class SessionFolders:
         self._files.remove_directory(where)
 
     def _located(self, path: str) -> Location:
-        """Where a path of ours lies. Raises ``ToolError`` when a link leads it elsewhere."""
+        """The location of a path of ours. Raises ``ToolError`` if a link leads elsewhere."""
         where = self._workspace.locate(path)
         if where.real != f"{self._workspace.root.rstrip('/')}/{path}":
             raise ToolError(f"{path} leads elsewhere.", hint=f"Remove the link below {FOLDER}.")

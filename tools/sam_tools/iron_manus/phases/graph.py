@@ -16,9 +16,9 @@ from sam_tui.core.workflow.service import Workflows
 
 NOTED = "graph_noted"
 _MOST = 5000
-"""Notes of one session."""
+"""The most notes of a session that are read."""
 _COMPLEX = 3
-"""A todo behind this index makes the session's work complex: seed 000's metric."""
+"""A session is complex once it works on a todo with a greater index (the metric of seed 000)."""
 
 
 @dataclass(frozen=True, slots=True)

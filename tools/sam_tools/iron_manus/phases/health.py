@@ -18,7 +18,7 @@ from sam_tui.core.workflow.service import Workflows
 from sam_tui.process import peak_memory, process_id
 
 _WARN, _FAIL = 512, 1024
-"""Mebibytes of memory: seed 000."""
+"""MiB of memory beyond which the check warns, and fails (seed 000)."""
 Status = Literal["pass", "warn", "fail"]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sam_tools.iron_manus.phases.roles import no_role, role_named
 
 OUTPUT = "comprehensive_deliverable"
-"""What is delivered where nothing is said: seed 001's code."""
+"""The default of ``OUTPUT`` (seed 001)."""
 KEYS = ("ROLE", "CONTEXT", "PROMPT", "OUTPUT")
 _OPENING = re.compile(r"\(([A-Za-z_]{2,30}):")
 _LONGEST = 40_000

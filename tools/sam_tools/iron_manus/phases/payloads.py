@@ -25,7 +25,7 @@ from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 MOST_TODOS = 50
-"""Todos of one plan: seed 000's validator warned from there on."""
+"""The most todos of a plan; seed 000 warns from so many on."""
 ENGINE_OWNED = frozenset({
     "session_id", "current_phase", "current_task_index", "current_todos", "phase_transition_count",
     "reasoning_effectiveness", "detected_role", "more_tasks_pending", "completion_percentage",

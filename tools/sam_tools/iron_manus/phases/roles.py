@@ -43,7 +43,7 @@ UI_TERMS: tuple[tuple[str, int], ...] = (
     ("ui", 1), ("ux", 1), ("user interface", 1), ("frontend", 1), ("front end", 1), ("css", 1),
     ("component", 1), ("design system", 1), ("layout", 1), ("widget", 1), ("web page", 1),
 )  # fmt: skip
-"""What says that an objective is about a user interface."""
+"""Terms of objectives about a user interface, each with its weight."""
 
 _ROLES = (
     Role(
@@ -143,7 +143,7 @@ _ROLES = (
 )  # fmt: skip
 
 ROLES: dict[str, Role] = {role.name: role for role in _ROLES}
-"""Every role by its name, in the seed's order."""
+"""The roles by name, in the seed's order."""
 
 
 def no_role(name: str) -> str:

@@ -14,7 +14,7 @@ from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticke
 
 WORKFLOW = "phased"
 PHASES = ("QUERY", "ENHANCE", "KNOWLEDGE", "PLAN", "EXECUTE", "VERIFY")
-"""What can be completed. INIT and DONE are states: created, and completed."""
+"""The phases that can be completed; INIT and DONE are states before and after them."""
 GRADES = ((0.9, "EXCELLENT"), (0.8, "GOOD"), (0.7, "SATISFACTORY"), (0.6, "NEEDS_IMPROVEMENT"))
 _MOST_EVENTS = 5000
 
@@ -27,7 +27,7 @@ class ManusSession:
     steps: Mapping[str, StepView]
     ticket: Ticket | None
     role_reasons: tuple[str, ...] = ()
-    """Reasons for the choice of the role."""
+    """Why the role was chosen."""
 
     @property
     def id(self) -> str:

@@ -30,7 +30,7 @@ from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResu
 
 _SCOPE = Scope("iron-manus")
 _RESPONSE = 2000
-"""Characters of a body among the sources for a synthesis."""
+"""The most characters of a body in the sources for a synthesis."""
 
 
 class ApiTrials:

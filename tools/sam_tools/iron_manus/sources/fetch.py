@@ -18,7 +18,7 @@ from sam_tui.core.workflow.service import Workflows
 MOST_BYTES = 5_000_000
 TRIES = 3
 PREVIEW = 1500
-"""Characters of a body in the answer; the whole is kept, and named there."""
+"""The most characters of a body in the answer, which names where the whole body is stored."""
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _PASSING = re.compile(
     r"did not answer|broke off|cannot be reached|could not connect|has no address"
@@ -31,7 +31,7 @@ _SHOWN_HEADERS = 10
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What one endpoint gave. ``fault`` and ``kind`` are empty where it answered with success."""
+    """The response of one endpoint. ``fault`` and ``kind`` are empty if it succeeded."""
 
     endpoint: str
     index: int

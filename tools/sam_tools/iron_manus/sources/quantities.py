@@ -32,7 +32,7 @@ _SAME = {
     "deep": "depth", "heavy": "weight", "weigh": "weight", "established": "founded",
     "created": "founded", "temp": "temperature", "fast": "speed",
 }  # fmt: skip
-"""Synonyms of properties."""
+"""Synonyms of properties, each with the word that stands for them."""
 _EMPTY_WORDS = """\
 the and for with from that this these those has have had its was were are been being than about around
 over under nearly almost roughly approximately some more most less least only just also which who count
@@ -55,10 +55,10 @@ _NAMES = frozenset([
 ])
 _MOST, _MOST_OF_SENTENCE = 24, 6
 _FEWEST, _MOST_TOGETHER = 8, 160
-"""Values of one text, and of all together, that are held against each other."""
+"""The least values of each text, and the most of all texts, that are compared with each other."""
 _MOST_DIFFERENCES = 50
 _READ = 20_000
-"""Characters of a text in which values are looked for."""
+"""The most characters of a text in which values are searched for."""
 _SHARE = 0.5
 _DEEPEST = 20
 
@@ -70,7 +70,7 @@ class Quantity:
     low: float
     high: float
     dimension: Dimension | str
-    """Of a unit; a currency, ``%`` or ``year`` in words, or empty for a count."""
+    """The dimension of a unit; for others the currency, ``%`` or ``year``, or empty for a count."""
     words: frozenset[str]
     names: frozenset[str]
     years: frozenset[int]
@@ -101,10 +101,9 @@ class Difference:
 
 
 def differences(texts: Sequence[str]) -> tuple[Difference, ...]:
-    """Where two texts give different values of one thing, the nearest two of each; at most 50.
+    """Different values that two texts give for the same thing: the nearest two of each, at most 50.
 
-    A text that gives one value among several that the other gives too contradicts nothing.
-    """
+    A text with several values for a thing contradicts no text that gives one of them."""
     most = max(_FEWEST, _MOST_TOGETHER // max(1, len(texts)))
     rows = [_Row(i, q) for i, text in enumerate(texts) for q in quantities(text, most)]
     _pair_up(rows)

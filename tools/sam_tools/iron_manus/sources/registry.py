@@ -18,9 +18,9 @@ from sam_tools.iron_manus.sources.table import TABLE
 
 Auth = Literal["None", "API Key", "OAuth"]
 UNKNOWN_RELIABILITY = 0.85
-"""Of an API that the seed does not estimate."""
+"""The reliability of an API for which the seed has no estimate."""
 MINIMUM = 0.25
-"""Below this score nothing speaks for an entry but that it exists."""
+"""The least score of an entry that matches neither topic nor category."""
 _MOST_KEYWORDS = 10
 _MOST_FOR_WORDS = 0.6
 _MOST_ENTRIES = 2000
@@ -49,7 +49,7 @@ _GENERAL = frozenset([
     "public",
     "system",
 ])
-"""Words that objectives of every kind have."""
+"""Words that occur in objectives of every kind."""
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _RULE = re.compile(r"[|:\s-]*-{3}[|:\s-]*")
@@ -63,7 +63,7 @@ _COLUMNS: Mapping[str, str] = {
     "docs": "docs",
     "authentication": "auth",
 }
-"""Other names of columns; a column that is not known is left out."""
+"""Other names of columns, each with ours; unknown columns are left out."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Ranked:
     score: float
     reasons: tuple[str, ...]
     topical: bool
-    """Whether a word of the objective that says what it is about speaks for it."""
+    """Whether the entry matches a word of the objective that is not a general one."""
 
 
 class ApiList:
@@ -159,7 +159,7 @@ class ApiList:
         return next((e for e in self.entries if e.name.casefold() == name.strip().casefold()), None)
 
     def of_host(self, host: str) -> ApiEntry | None:
-        """The entry whose endpoint or documentation lies on a host."""
+        """The entry whose endpoint or documentation is on a host; None if there is none."""
         folded = host.casefold()
         hosts = ((e, (_host(e.base_url), _host(e.docs_url))) for e in self.entries if folded)
         return next((entry for entry, of_entry in hosts if folded in of_entry), None)

@@ -18,7 +18,7 @@ HEURISTIC = "counted words, not meaning: a hint where to look, no proof"
 _AT_ONCE = {"light": 3, "standard": 3, "comprehensive": 5}
 _TRIES = {"light": 1, "standard": 2, "comprehensive": 2}
 _READ = 4000
-"""Characters of a source that are held against the others."""
+"""The most characters of a source that are compared with the others."""
 
 
 @dataclass(frozen=True, slots=True)

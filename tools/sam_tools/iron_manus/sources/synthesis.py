@@ -162,7 +162,7 @@ def _grade(score: float) -> str:
 
 
 _LONGEST = 6000
-"""Characters of one source that the model is given."""
+"""The most characters of a source that the model gets."""
 _PROMPT = """\
 Write what these sources say together about: @{inputs.goal}
 

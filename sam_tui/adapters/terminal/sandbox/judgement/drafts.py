@@ -21,7 +21,7 @@ _CLOSE_WRITE = 0x8
 _EVENT = struct.Struct("=iIII")
 _READ = 64 * 1024
 _MOST = 256
-"""The most drafts of all runs that may be open at once."""
+"""The most open drafts of all runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable
 
 Chance = Callable[[str], bool]
-"""Takes a real path."""
+"""Whether the caller could make a change at a real path."""
 _BYTECODE = "__pycache__"
 _OF_CARGO = (".package-cache", ".global-cache")
 

@@ -25,7 +25,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
 from sam_tui.adapters.terminal.sandbox.supervised.places import change_of
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 
-_LENT = stat.S_ISUID | stat.S_ISGID
+_SET_ID_BITS = stat.S_ISUID | stat.S_ISGID
 _LONGEST_NAME = 255
 _LONGEST_VALUE = 65536
 _SETXFLAGS = 0x401C5820
@@ -33,7 +33,7 @@ _FSXATTR = 28
 _MICRO = 1_000_000
 
 Change = Callable[[int], None]
-"""Changes the object behind an O_PATH descriptor. Raises OSError."""
+"""Changes the metadata of the object behind an O_PATH descriptor. Raises OSError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _gain(watch: Watch, handle: int, real: str, mode: int) -> str:
     the file, ``executable`` makes a place run; empty if neither."""
     status = os.fstat(handle)
     gained = mode & ~status.st_mode
-    if gained & _LENT and not stat.S_ISDIR(status.st_mode):
+    if gained & _SET_ID_BITS and not stat.S_ISDIR(status.st_mode):
         return "lent"
     return "executable" if gained & 0o111 and watch.later_run.runs(real) else ""
 
@@ -210,7 +210,7 @@ def _times(watch: Watch, call: Notification) -> None:
 
 
 def _timespecs(target: Target, name: str, address: int) -> bytes:
-    """What a call gives as times, as two struct timespec."""
+    """The times of a call as two struct timespec."""
     if name == "utimensat":
         return target.data(address, 32)
     if name == "utime":

@@ -33,8 +33,8 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 from sam_tui.core.authorization.paths.places import Place as Kind
 
 _TMPFILE = getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0)
-_LENT = stat.S_ISUID | stat.S_ISGID
-"""A file that others run with its owner's or group's rights is made in two steps: chmod is asked for."""
+_SET_ID_BITS = stat.S_ISUID | stat.S_ISGID
+"""The set-user-id and set-group-id bits. No file is created with them: a later chmod has to be allowed."""
 _EXCLUDING = os.O_CREAT | os.O_EXCL
 _WRITING = os.O_WRONLY | os.O_RDWR
 
@@ -56,7 +56,7 @@ class _Opening:
     @property
     def lends(self) -> bool:
         """Whether it would make a file that runs with its owner's or group's rights (set-user-id)."""
-        return bool(self.flags & (os.O_CREAT | _TMPFILE)) and bool(self.mode & _LENT)
+        return bool(self.flags & (os.O_CREAT | _TMPFILE)) and bool(self.mode & _SET_ID_BITS)
 
     @property
     def reads(self) -> bool:
@@ -83,10 +83,10 @@ class _NameChange:
     act: Callable[[str, int], None]
     could: feasibility.Chance = feasibility.can_make
     trusted: bool = True
-    """Whether Landlock alone can decide about it."""
+    """Whether Landlock alone can decide about the change."""
     makes_folder: bool = False
     leads: str = ""
-    """What a name would lead to that is made so, no file or folder of its own."""
+    """What the new name leads to, in words, if that is no new file or folder; empty otherwise."""
 
 
 def judge_open(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:
@@ -236,7 +236,7 @@ def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> No
 
 def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mknod, mknodat."""
-    if mode & _LENT:
+    if mode & _SET_ID_BITS:
         watch.refuse(call, errno.EPERM)
         return
     leads = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG, stat.S_IFSOCK) else "a pipe or device"

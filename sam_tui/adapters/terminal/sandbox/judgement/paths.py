@@ -13,9 +13,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
 from sam_tui.core.authorization.paths.places import Place as PlaceKind
 
 UNRESOLVED = re.compile(r"/\.{0,2}(?:/|\Z)")
-"""A part of a path that is empty, or means the folder or the one above it."""
-_UNASKED = ("/proc/", "/sys/")
-"""Views of the kernel: nobody is asked about these, Landlock refuses them."""
+"""A part of a path that is empty, ``.`` or ``..``."""
+_KERNEL_FOLDERS = ("/proc/", "/sys/")
+"""Folders of the kernel. Nobody is asked about changes there: Landlock refuses them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def signed(word: int) -> int:
 
 def left_to_landlock(watch: Watch, path: ResolvedPath) -> bool:
     """Whether the kernel alone decides: its ruleset allows the path, or nobody is asked about it."""
-    return path.special or watch.granted.holds(path.real) or path.real.startswith(_UNASKED)
+    return path.special or watch.granted.holds(path.real) or path.real.startswith(_KERNEL_FOLDERS)
 
 
 def is_inside(watch: Watch, path: ResolvedPath) -> bool:
@@ -48,7 +48,7 @@ def is_inside(watch: Watch, path: ResolvedPath) -> bool:
 
 def hopeless(path: ResolvedPath) -> bool:
     """Whether accesses to the path are denied without a question."""
-    return path.special or path.real.startswith(_UNASKED)
+    return path.special or path.real.startswith(_KERNEL_FOLDERS)
 
 
 def is_watched(watch: Watch, path: ResolvedPath) -> bool:

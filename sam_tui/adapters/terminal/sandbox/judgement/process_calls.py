@@ -22,7 +22,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
 
 _MOST_ANCESTORS = 64
 _PARENT, _GROUP, _SESSION = 1, 2, 3
-"""Where these stand among the fields of ``stat_fields``."""
+"""Indexes in ``stat_fields``."""
 _PIDFD = re.compile(r"^Pid:\t(\d+)$", re.MULTILINE)
 
 
@@ -116,7 +116,7 @@ def _is_group_of(caller: int, group: int) -> bool:
 
 
 def _behind(caller: int, descriptor: int) -> int:
-    """The process behind a pidfd of the caller; -1 for any other descriptor."""
+    """The process of a pidfd of the caller; -1 for any other descriptor."""
     try:
         with open(f"/proc/{caller}/fdinfo/{descriptor}", encoding="ascii") as info:
             match = _PIDFD.search(info.read(4096))

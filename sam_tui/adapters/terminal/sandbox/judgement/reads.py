@@ -25,7 +25,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 
 _MOST_WAITING = threading.BoundedSemaphore(64)
 _MOMENT = 500
-"""Milliseconds between two looks at whether the caller is still there."""
+"""Milliseconds between two checks whether the caller still waits."""
 
 
 def hand_over_pipe(watch: Watch, call: Notification, reading: int, flags: int) -> None:
@@ -82,19 +82,19 @@ def _wait(watch: Watch, call: Notification, reading: int, flags: int) -> None:
 
 
 _VIEWS = ("/proc/", "/sys/")
-"""What the kernel shows of itself; who opens it counts, and not only by user and group."""
+"""Folders of the kernel, which also checks the capabilities of who opens a file there."""
 _PROCESS = re.compile(r"/proc/(\d+)(?:/task/\d+)?/([^/]+)")
 _FOR_ALL = frozenset({
     "stat", "status", "statm", "cmdline", "comm", "cgroup", "cpuset", "limits", "loginuid", "sessionid",
     "oom_score", "oom_score_adj", "oom_adj", "sched", "schedstat", "autogroup", "wchan", "uid_map",
     "gid_map", "projid_map", "setgroups", "mounts", "mountinfo", "net", "task",
 })  # fmt: skip
-"""What everybody may see of any process; the rest the kernel shows to those alone who may trace it."""
+"""Files of a process in /proc that every process may read; others are only for those who may trace it."""
 _DELETED = " (deleted)"
 _MEMORY_FILE = "/memfd:"
 _DEVICES = {(1, 3), (1, 5), (1, 7), (1, 8), (1, 9)}
-"""null, zero, full, random, urandom. By a descriptor of any other, opened here, a run could do what
-Landlock refuses it."""
+"""null, zero, full, random, urandom. With a descriptor of another device that the supervisor opened, a run
+could do what Landlock refuses."""
 _TERMINAL, _TERMINAL_MAKER = (5, 0), (5, 2)
 _TERMINALS = range(136, 144)
 _FOLDER_SECRETS = {
@@ -102,7 +102,7 @@ _FOLDER_SECRETS = {
     ".gradle": ("gradle.properties",),
     ".streamlit": ("secrets.toml",),
 }
-"""The files that are secret only in a folder of this name."""
+"""Files that are secret only in a folder of this name."""
 
 
 def judge_read(watch: Watch, call: Notification, target: Target, named: Named, flags: int) -> None:

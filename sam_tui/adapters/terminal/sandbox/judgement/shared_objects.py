@@ -17,13 +17,13 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
 _CREATE, _EXCLUSIVELY = 0o1000, 0o2000
 _PRIVATE = 0
 _SIXTY_FOUR = 0x100
-"""IPC_64: what the C library adds to commands."""
+"""IPC_64, a flag that the C library adds to commands."""
 _READING = {
     "shm": frozenset({2, 3, 13, 14, 15}),
     "sem": frozenset({2, 3, 11, 12, 13, 14, 15, 18, 19, 20}),
     "msg": frozenset({2, 3, 11, 12, 13}),
 }
-"""Commands of the ctl calls that change nothing (linux/ipc.h, shm.h, sem.h, msg.h)."""
+"""Commands of shmctl, semctl and msgctl that change nothing (linux/ipc.h, shm.h, sem.h, msg.h)."""
 _COMMAND_AT = {"shm": 1, "sem": 2, "msg": 1}
 _MAKING = ("shmget", "semget", "msgget")
 

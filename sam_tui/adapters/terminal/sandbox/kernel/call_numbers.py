@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 BEYOND = 471
-"""The first number that no table here knows. What later kernels add is refused as not implemented;
-so are the numbers of x32, which start far above."""
+"""The first number that is in no table here. System calls of later kernels are refused as not implemented,
+and so are those of x32, whose numbers are far greater."""
 
 _SHARED = {
     "pidfd_send_signal": 424,

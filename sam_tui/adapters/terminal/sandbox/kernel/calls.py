@@ -10,9 +10,9 @@ from typing import Any
 from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
 
 NO_SYMLINKS = 0x04
-"""openat2: a link anywhere in the path is an error (linux/openat2.h, RESOLVE_NO_SYMLINKS)."""
+"""openat2: refuses a symbolic link anywhere in the path (linux/openat2.h, RESOLVE_NO_SYMLINKS)."""
 NO_MAGIC_LINKS = 0x02
-"""openat2: the links of /proc that lead to no name are an error (RESOLVE_NO_MAGICLINKS)."""
+"""openat2: refuses those links of /proc that lead to an object without a path (RESOLVE_NO_MAGICLINKS)."""
 AT_FDCWD = -100
 AT_SYMLINK_NOFOLLOW = 0x100
 AT_REMOVEDIR = 0x200
@@ -28,7 +28,7 @@ _OPENAT2 = 437
 _HOW = struct.Struct("=QQQ")
 """struct open_how."""
 _OF_THIS_THREAD = struct.pack("=Ii", 0x20080522, 0)
-"""A header of capget and capset, version 3 (linux/capability.h)."""
+"""The header of capget and capset, version 3, for the calling thread (linux/capability.h)."""
 
 
 @cache
@@ -75,7 +75,7 @@ def unshare_descriptors() -> None:
 
 
 def unshare_place() -> bool:
-    """Give the calling thread a umask and working folder of its own; False where that is refused."""
+    """Give the calling thread its own umask and working folder; False if the kernel refuses."""
     try:
         call("unshare", _CLONE_FS)
     except OSError:
@@ -134,7 +134,7 @@ class _Range(ctypes.Structure):
 
 _PAGE = 4096
 _USUAL = 256
-"""Bytes that hold all but a few paths."""
+"""The bytes of a first read, which contain all but a few paths."""
 _ENCODING = sys.getfilesystemencoding()
 _MOST_STATUSES = 64
 _LONGEST_STATUS = 64 * 1024
@@ -213,7 +213,7 @@ class ProcessMemory:
         return os.pread(handle, _LONGEST_STATUS, 0)
 
     def close(self) -> None:
-        """Close what was kept open."""
+        """Close the descriptors that are kept open."""
         while self._statuses:
             os.close(self._statuses.popitem()[1])
 

@@ -23,10 +23,10 @@ _UNLIMITED = {
     "io.max": "",
     "cpuset.cpus": "",
 }
-"""What these files of a group hold or begin with where they limit nothing (version 2)."""
+"""The beginning of these files of a group if they limit nothing (control groups version 2)."""
 
 _USABLE: dict[str, str] = {}
-"""The folder in which a group could be made, by the content of ``/proc/self/cgroup``."""
+"""The folder in which a group was created, by the content of ``/proc/self/cgroup``."""
 
 
 class ControlGroup:

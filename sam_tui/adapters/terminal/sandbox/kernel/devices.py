@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 _ROOT = "/dev"
 _ELSEWHERE = frozenset({"pts", "shm", "mqueue", "hugepages", "char", "block", "disk", "fd"})
-"""Folders of /dev that hold no devices of their own, or have rules of their own."""
+"""Folders of /dev without device files of their own, or with rules of their own."""
 _DEEPEST = 3
 _RAW = re.compile(
     r"(?:k?mem|oldmem|port|kmsg|nvram|mcelog|crash|snapshot|u?input|uhid|hidraw\d+|vcs[au]?\d*|tty\d+"
     r"|n?st\d+\w*|sg\d+|bsg|raw|rawctl|ng\d+n\d+|nvme\d+|mtd\d+(?:ro)?|tpm(?:rm)?\d+|ipmi\d+|mei\d+|msr"
     r"|watchdog\d*|loop-control|btrfs-control|control|vfio|megaraid\w*|mpt\dctl)$"
 )
-"""Character devices and folders of them by which disks, memory, keys or screens are read."""
+"""Names of character devices and their folders that give access to disks, memory, keys or screens."""
 
 
 def raw_devices() -> tuple[str, ...]:

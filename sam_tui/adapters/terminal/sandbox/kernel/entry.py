@@ -24,10 +24,10 @@ _LONGEST = 64 * 1024
 _PATIENCE = struct.pack("=qq", 20, 0)
 
 _KEPT_CAPABILITIES = 0x1FF | 1 << 10 | 1 << 14 | 1 << 28
-"""chown .. setpcap, net_bind_service, ipc_lock, lease: what root needs for files and users of its own.
+"""chown .. setpcap, net_bind_service, ipc_lock, lease: what root needs for its own files and users.
 
-Without admin, module, raw I/O, chroot, ptrace, boot, time, mknod, network administration and the rest.
-"""
+Not among them: admin, module, raw I/O, chroot, ptrace, boot, time, mknod, network administration and the
+rest."""
 _ALL_CAPABILITIES = (1 << 41) - 1
 
 

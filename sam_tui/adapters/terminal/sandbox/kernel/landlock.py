@@ -22,10 +22,10 @@ _VERSION = 1
 _PATH_BENEATH = 1
 
 LEAST_ABI = 3
-"""Before this, truncation cannot be refused (linux/landlock.h), so without a supervisor outside files
-could be emptied."""
+"""The first version that can refuse truncation (linux/landlock.h): with an earlier one and no supervisor,
+files outside could be emptied."""
 LEAST_SUPERVISED_ABI = 1
-"""The least version with a supervisor, which enforces the missing rules."""
+"""The first version that is enough with a supervisor, which enforces the missing rules."""
 RENAME_ABI = 2
 NETWORK_ABI = 4
 DEVICE_ABI = 5
@@ -39,12 +39,12 @@ _IOCTL_DEV = 1 << 15
 # write_file, then remove_dir .. make_sym (bits 4 to 12), refer and truncate: all but reading.
 _WRITES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13)) | _REFER | _TRUNCATE
 _DEVICES = (1 << 6) | (1 << 11)
-"""Making character and block devices: with one, root reaches any disk. Allowed nowhere."""
+"""The rights to create device files, granted nowhere: through one, root could access any disk."""
 _ON_A_FILE = _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
 _MAKE_SOCKET = 1 << 9
 _TCP = 0b11
 _SCOPES = 0b11
-"""Abstract unix sockets and signals stay within the sandbox."""
+"""Confines abstract Unix sockets and signals to the sandbox."""
 _MOST_SIBLINGS = 16 * 1024
 
 
@@ -59,13 +59,13 @@ class Bounds:
     tcp: bool = True
     opened: tuple[str, ...] = ()
     unwritable: tuple[str, ...] = ()
-    """Real paths below the writable folders that stay as they are; for supervised runs alone."""
+    """Real paths below the writable folders that must not change; only in supervised runs."""
     masked: tuple[str, ...] = ()
-    """Real paths of secrets and devices that were there to be masked when the run began."""
+    """Real paths of secrets and devices that existed when the run began."""
     watched: tuple[str, ...] = ()
-    """Those of the writable folders in which the supervisor makes every change itself."""
+    """Those writable folders in which the supervisor makes every change itself."""
     reads: ReadTerms = field(default_factory=ReadTerms)
-    """What is read without a question; for supervised runs alone."""
+    """What is read without a question; only in supervised runs."""
 
     @property
     def hidden(self) -> dict[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ _HEADER = struct.Struct("=IHHII")
 _WANTED = struct.Struct("=4BI48x")
 _ALIGNED = 4
 _PORT_AT, _INODE_AT = 4, 68
-"""In struct inet_diag_msg (linux/inet_diag.h): of the own port, and of the inode."""
+"""Offsets in struct inet_diag_msg (linux/inet_diag.h): of the local port, and of the inode."""
 _UNIX_WANTED = struct.Struct("=BBHIIIII")
 """struct unix_diag_req (linux/unix_diag.h)."""
 _ANY_STATE, _SHOW_NAME, _NAME = 0xFFFFFFFF, 1, 0
@@ -59,7 +59,7 @@ def _asked(family: int, port: int) -> set[int]:
 
 
 def _dumped(query: bytes) -> Iterator[bytes]:
-    """What sock_diag(7) says of each socket that is asked for. Raises OSError."""
+    """The kernel's answer (sock_diag(7)) for each requested socket. Raises OSError."""
     header = _HEADER.pack(_HEADER.size + len(query), _BY_FAMILY, _REQUEST_AND_DUMP, 1, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _DIAG) as kernel:
         kernel.send(header + query)

@@ -18,7 +18,7 @@ from sam_tui.folders import IMPORT_ROOT
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 _LOOPBACK = 1
-"""The number of the first interface of every network."""
+"""The index of the first interface of every namespace."""
 _NAMES = 53
 _MESSAGE = 4096
 _PKTINFO_4, _RECEIVE_PKTINFO_6, _FREEBIND_6 = 8, 49, 78

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sam_tui.core.local_files.real_paths import RealPaths
 
 _MOST_ENTRIES = 4096
-"""Of a folder with more nothing is allowed as a whole: all of it goes through the supervisor."""
+"""In a folder with more entries no entry is allowed as a whole: all accesses go through the supervisor."""
 
 
 def kept_within(paths: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:

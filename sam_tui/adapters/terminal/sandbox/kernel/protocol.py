@@ -3,8 +3,8 @@
 MESSAGE = 256 * 1024
 """The most bytes of a message."""
 READY = b"R"
-"""Sent by the process that ends what outlives the program, once it watches."""
+"""Sent by the reaper once it is ready."""
 LISTENING = b"L"
-"""Sent by a starting command with its listener."""
+"""Sent by a starting command, with the descriptor of its seccomp listener."""
 GO = b"G"
-"""Sent by the supervisor once it listens, so that the command may start."""
+"""Sent by the supervisor once it serves the listener, so that the command may start."""

@@ -8,10 +8,10 @@ COUNT_SECONDS = 0.1
 """Seconds between two counts of processes, shorter than the time in which a thousand can start."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _COUNTED_FOR = 50
-"""How often a count is used again while the amounts of the system do not rise."""
+"""How often a count is relied on before the next one, while the use of the system does not rise."""
 _FORKS = re.compile(rb"^processes (\d+)$", re.MULTILINE)
 _SKIPPED = 2000
-"""Numbers that the kernel may pass over, as those in use."""
+"""Process numbers that the kernel may skip because they are in use."""
 _SYSTEM = re.compile(rb"^(AnonPages|Shmem|SwapTotal|SwapFree): +(\d+) kB$", re.MULTILINE)
 _SHARE = re.compile(rb"^(?:Pss_Anon|Pss_Shmem): +(\d+) kB$", re.MULTILINE)
 _SWAPPED = re.compile(rb"^SwapPss: +(\d+) kB$", re.MULTILINE)

@@ -13,34 +13,34 @@ ALLOW = 0x7FFF0000
 NOTIFY = 0x7FC00000
 FAIL = 0x00050000
 _NOTHING_READ = os.O_DIRECTORY | getattr(os, "O_PATH", 0)
-"""A folder is listed, or a place only named."""
+"""Flags of an open that reads no file: of a folder, or only of a path."""
 WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 NAME_CALLS = (
     "creat", "truncate", "unlink", "unlinkat", "rmdir", "rename", "renameat", "renameat2", "mkdir",
     "mkdirat", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat",
 )  # fmt: skip
-"""Change which names there are, or a file by its name. Landlock refuses these outside as well."""
+"""Calls that change names, or a file by its name. Landlock refuses them outside as well."""
 METADATA_CALLS = (
     "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat", "utime",
     "utimes", "futimesat", "utimensat", "setxattr", "lsetxattr", "fsetxattr", "removexattr",
     "lremovexattr", "fremovexattr",
 )  # fmt: skip
-"""Change what is known of a file. Landlock knows nothing of these."""
+"""Calls that change metadata, for which Landlock has no rules."""
 STARTING = ("execve", "execveat")
-"""Start a program, which shall find what was written before; they always proceed."""
+"""Calls that start a program. They always proceed, after earlier writes were completed."""
 
 OBJECT_CALLS = (
     "shmget", "semget", "msgget", "shmctl", "semctl", "msgctl", "shmat", "semop", "semtimedop",
     "msgsnd", "msgrcv",
 )  # fmt: skip
-"""Shared memory, semaphores and queues of System V: the whole machine's, and without a path."""
+"""Shared memory, semaphores and queues of System V, which belong to the whole machine and have no path."""
 SCHEDULING = (
     "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity", "setpriority",
     "ioprio_set",
 )  # fmt: skip
 ONE_PROCESS = {"setpriority": 0, "ioprio_set": 1}
-"""The first argument with which these mean one process (PRIO_PROCESS, IOPRIO_WHO_PROCESS)."""
+"""The first argument with which these calls concern one process (PRIO_PROCESS, IOPRIO_WHO_PROCESS)."""
 SIGNALLING = (
     "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal",
 )  # fmt: skip
@@ -48,16 +48,16 @@ CHANGING_RIGHTS = (
     "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid",
     "setgroups", "capset",
 )  # fmt: skip
-"""After one of these a process may touch files as somebody else; with some of ``prctl``."""
+"""Calls after which a process may have another user's rights to files, as after some of ``prctl``."""
 _DUMPABLE, _DROP_BOUND, _SECURE_BITS = 4, 24, 28
 _F_SETOWN, _F_SETOWN_EX = 8, 15
 _OWNER_IOCTLS = (0x8901, 0x8902)
-"""FIOSETOWN and SIOCSPGRP. Like F_SETOWN they name who gets the signals of a descriptor, which can be
-any signal (F_SETSIG); but they name it in memory, which can change after it was seen."""
+"""FIOSETOWN and SIOCSPGRP. Like F_SETOWN they set who gets the signals of a descriptor, and F_SETSIG makes
+that any signal; but their argument is in memory, which can change after it was checked."""
 
 RENAMING_HELD, TRUNCATION_HELD, SIGNALS_HELD = 2, 3, 6
 COMPLETE = SIGNALS_HELD
-"""The Landlock versions from which on these need no supervisor."""
+"""The first Landlock version with which these need no supervisor."""
 
 REFUSED = {
     # File work and connections that no filter would see; metadata calls newer than the libraries.
@@ -83,12 +83,12 @@ UNSHARED_TIME = 0x80
 TIOCSTI = 0x5412
 TIOCLINUX = 0x541C
 SETTING_IOCTLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602)
-"""FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR and FS_IOC_SETVERSION: they ask for no writable descriptor."""
+"""FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR and FS_IOC_SETVERSION, which need no writable descriptor."""
 _HARMLESS_IOCTLS = (0x40049409, 0x4020940D, 0xC0189436, 0xC020660B)
-"""FICLONE, FICLONERANGE, FIDEDUPERANGE (all want a writable descriptor), FS_IOC_FIEMAP."""
+"""FICLONE, FICLONERANGE and FIDEDUPERANGE, which need a writable descriptor, and FS_IOC_FIEMAP."""
 _FILESYSTEM_TYPES = (0x66, 0x58, 0x76, 0x94, 0x4C)
-"""The letters of ioctls that file systems define: f, X, v, and btrfs; L, of loop devices, which are
-detached by a descriptor that only reads (Landlock holds that from version 5 on)."""
+"""Type letters of ioctls that file systems define: f, X, v and that of btrfs; and L, because a read-only
+descriptor is enough to detach a loop device (from version 5 on Landlock refuses that)."""
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_ALG = 1, 2, 10, 16, 38
 SOCK_STREAM, SOCK_DGRAM, SOCK_RAW = 1, 2, 3
@@ -98,13 +98,13 @@ _FAST_OPEN = 0x20000000
 """MSG_FASTOPEN: connects while it sends."""
 _FAST_OPEN_CONNECT = 30
 HANDING_OVER = 0x01000000
-"""A flag that means nothing to the kernel: by it a starting command hands its listener over."""
+"""A flag without meaning to the kernel, by which the filter lets a starting command send its listener."""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND, _SHIFT = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54, 0x74
 _JUMP = 0x05
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _CHAINED = 3
-"""Up to so many calls are compared one after the other."""
+"""Up to so many calls are compared one after the other, not by a search."""
 
 Instruction = tuple[int, int, int, int]
 

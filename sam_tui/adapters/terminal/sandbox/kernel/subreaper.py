@@ -18,7 +18,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import libc
 
 _SET_CHILD_SUBREAPER = 36
 _SHORTEST, _LONGEST = 0.001, 0.5
-"""Seconds between two looks at processes that have been killed and are still there."""
+"""The least and the most seconds between two checks whether killed processes have ended."""
 _DRAIN = 4096
 
 

@@ -15,12 +15,12 @@ from sam_tui.core.authorization.network.hosts import HostLists, loopback
 from sam_tui.core.clock import expiry_seconds
 
 _STAND_INS_4 = int(ipaddress.IPv4Address("198.18.0.0"))
-"""198.18.0.0/15: for benchmarks within a laboratory (RFC 2544)."""
+"""The base of stand-in addresses: 198.18.0.0/15, reserved for benchmarks (RFC 2544)."""
 _STAND_INS_6 = int(ipaddress.IPv6Address("100::"))
-"""100::/64: packets to it are thrown away (RFC 6666)."""
+"""The base of IPv6 stand-in addresses: 100::/64, whose packets are discarded (RFC 6666)."""
 _MOST_STAND_INS = 1 << 16
 _LEAST_SECONDS = 300.0
-"""The least seconds for which an address is valid: programs keep addresses longer than they should."""
+"""The least seconds for which an address stays allowed: programs use addresses too long."""
 _MOST_ADDRESSES = 50_000
 
 
@@ -61,7 +61,7 @@ class Reach:
                 names[name] = until
 
     def names_of(self, address: str) -> tuple[str, ...]:
-        """The names that an address was learned for, and those it stands in for."""
+        """The names for which an address was learned, or which it stands in for."""
         if name := self._stood_for(address):
             return (name,)
         now = expiry_seconds()

@@ -21,7 +21,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 
 NETWORK = "the network"
 _NAME_SERVICES = ("/run/nscd/", "/run/systemd/userdb/", "/run/systemd/resolve/")
-"""The C library tries these for every name it looks up, and goes on by itself without them."""
+"""Sockets that the C library tries for every name; without them it looks names up itself."""
 _LONGEST_ADDRESS = 128
 _UNIX_PATH = 108
 _MOST_WAITING = 128

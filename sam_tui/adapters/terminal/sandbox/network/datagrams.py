@@ -26,21 +26,22 @@ from sam_tui.adapters.terminal.sandbox.supervised.caller import Target, stat_fie
 from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
 
 _HEADER = struct.Struct("=QI4xQQQQi4x")
-"""struct msghdr of the 64-bit machines; in sendmmsg the number of sent bytes follows."""
+"""struct msghdr on 64-bit machines; in sendmmsg's array the number of sent bytes follows each."""
 _PIECE = struct.Struct("=QQ")
 _CONTROL = struct.Struct("=Qii")
 _WORD = 8
 _LONGEST_ADDRESS = 128
 _MOST_PIECES = 1024
 _LONGEST = 512 * 1024
-"""Longer datagrams do not fit into a socket; a stream is told that this much was sent."""
+"""The most bytes that are sent: longer datagrams fit into no socket, and a stream reports a partial
+write."""
 _LONGEST_CONTROL = 16 * 1024
 _MOST_SOCKETS = 50_000
 _MOST_THREADS = 4096
 _LEAVING_SECONDS = 10.0
 _BETWEEN_LOOKS = 0.005
 _STATE, _USER_TIME = 0, 11
-"""Where these stand among the fields of ``stat_fields``."""
+"""Indexes in ``stat_fields``."""
 
 Handler = Callable[[Watch, Notification], None]
 

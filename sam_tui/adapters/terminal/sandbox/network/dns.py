@@ -15,11 +15,11 @@ _HEADER = struct.Struct(">6H")
 _RECORD = struct.Struct(">HHIH")
 _ANSWER, TRUNCATED, _WANTED, _AVAILABLE = 0x8000, 0x0200, 0x0100, 0x0080
 _PATIENCE = 3.0
-"""Seconds until the next name server is asked."""
+"""Seconds to wait for a name server before the next one is asked."""
 _ROUNDS = 2
 _MOST_ALIASES = 16
 _POINTS_TO_NAME = 0xC00C
-"""A compressed name: the one in the question."""
+"""A compressed name: a pointer to the name in the question."""
 
 Server = tuple[str, int]
 
@@ -152,7 +152,7 @@ def _question(name: str, kind: int) -> bytes:
 
 
 def _found(message: bytes, name: str, kind: int) -> LookupResult:
-    """What an answer says of a name. Raises ValueError for a broken one."""
+    """The records of an answer for a name. Raises ValueError for an invalid answer."""
     _, flags, questions, answers, *_ = _header(message)
     at = _HEADER.size
     for _ in range(questions):

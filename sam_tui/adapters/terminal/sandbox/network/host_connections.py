@@ -38,7 +38,7 @@ from sam_tui.core.authorization.network.hosts import loopback, plain, with_port
 _BIND_TO_DEVICE = 25
 _KINDS = 0xF
 _PLAIN_FAMILIES = (socket.AF_UNSPEC, getattr(socket, "AF_NETLINK", 16))
-"""No host is named in these: connections are taken back, and the kernel is spoken to."""
+"""Address families without hosts: AF_UNSPEC ends a connection, and AF_NETLINK leads to the kernel."""
 _LONGEST_FOUR, _LONGEST_SIX = 16, 24
 _BACKLOG = 128
 _MOST_CALLERS = 4096

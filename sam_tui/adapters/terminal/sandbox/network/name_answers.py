@@ -12,10 +12,10 @@ from sam_tui.core.authorization.network.hosts import host_of_text
 
 _ADDRESSES = (dns.A, dns.AAAA)
 _HINTS = (dns.SVCB, dns.HTTPS)
-"""Hold addresses that nobody looked up; every client goes on without."""
+"""Record types with further addresses. The answer has none of these, and clients do without."""
 _STAND_IN_SECONDS = 60
-_NOWHERE = ("invalid", "onion", "arpa")
-"""Names that no name server is asked for; of arpa, what belongs to an address."""
+_UNRESOLVED_DOMAINS = ("invalid", "onion", "arpa")
+"""Top-level domains for which no name server is asked."""
 _LONGEST_DATAGRAM = 1232
 _READ = 4096
 _PKTINFO_4, _PKTINFO_6 = 8, 50
@@ -23,7 +23,7 @@ _MOST_THREADS = 64
 _PATIENCE = 120.0
 
 Refused = Callable[[str], None]
-"""Called with the refused host, in words."""
+"""Called with a host that was refused."""
 _busy = threading.BoundedSemaphore(_MOST_THREADS)
 
 
@@ -44,7 +44,7 @@ class Naming:
             local = ipaddress.ip_address("127.0.0.1" if question.kind == dns.A else "::1").packed
             served = question.kind in _ADDRESSES
             return question.answer(dns.NO_ERROR, (local,) if served else ())
-        if name.rpartition(".")[2] in _NOWHERE:
+        if name.rpartition(".")[2] in _UNRESOLVED_DOMAINS:
             return question.answer(dns.NO_NAME)
         if self._reach.hosts.hold(name):
             return question.answer(dns.NO_ERROR) if question.kind in _HINTS else None

@@ -29,7 +29,7 @@ class OwnServers:
 
 
 _SESSION = 3
-"""Of the fields of ``/proc/<pid>/stat`` behind the name."""
+"""The index of the session in ``/proc/<pid>/stat``, counted after the name."""
 
 
 def _session(process: int) -> int:

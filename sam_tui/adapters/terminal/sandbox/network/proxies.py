@@ -30,7 +30,7 @@ from sam_tui.core.authorization.network.hosts import (
 )
 
 _PATIENCE = 60.0
-"""Seconds that one side may take for a request or the answer to it."""
+"""The most seconds for a request, and for its answer."""
 _LONGEST_HEAD = 64 * 1024
 _PIECE = 64 * 1024
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)")
@@ -40,16 +40,16 @@ _OF_CONNECTION = frozenset((
     b"host", b"connection", b"proxy-connection", b"keep-alive", b"te", b"trailer", b"upgrade",
     b"expect", b"content-length",
 ))  # fmt: skip
-"""Header fields that concern one connection, or that are written anew."""
+"""Header fields that concern one connection or are written again, and are therefore not passed on."""
 _TO_PROXY = frozenset((b"proxy-authorization", b"user-agent"))
 """The only header fields that are sent with CONNECT."""
 _CONNECT = 1
 _NO_KEY, _BY_PASSWORD = 0, 2
-"""Methods of authentication of SOCKS 5: none, and user name with password."""
+"""Authentication methods of SOCKS 5: none, and user name with password."""
 
 Connect = Callable[[], socket.socket]
 Reachable = Callable[[str, int], bool]
-"""Whether a host may be reached on a port; waits for the person."""
+"""Whether a host may be reached on a port. Blocks while the person is asked."""
 
 
 def relay(client: socket.socket, connect: Connect, may: Reachable) -> None:

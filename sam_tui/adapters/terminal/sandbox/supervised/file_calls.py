@@ -18,13 +18,13 @@ _KNOWN_FLAGS = (
     | os.O_DSYNC | os.O_SYNC | os.O_DIRECT | os.O_DIRECTORY | os.O_NOATIME | _TMPFILE
 )  # fmt: skip
 _PERMISSIONS = 0o7777
-_OF_NEW = 0o1777
-"""What a file may have from its beginning: to run with its owner's rights is a change by itself."""
+_CREATION_BITS = 0o1777
+"""The mode bits with which a file can be created: set-user-id and set-group-id need a chmod."""
 _XATTR_PREFIXES = ("user.", "system.posix_acl_")
 RESERVED = ".sam-tui-placing-"
-"""The beginning of file names that no command may open, make or move."""
+"""The prefix of file names that no command may open, create or rename."""
 LARGEST_PLACE = 8 * 1024 * 1024
-"""Bytes of a file that is judged by its content."""
+"""The most bytes of a file that is judged by its content."""
 _UNCHANGED = nullcontext()
 _MAKABLE = (0, stat.S_IFREG, stat.S_IFIFO, stat.S_IFSOCK)
 
@@ -114,7 +114,7 @@ def open_file(path: str, flags: int, mode: int) -> int:
     """Open a real path as the caller asked; ``mode`` already without its umask. Raises OSError."""
     making = flags & os.O_CREAT or (_TMPFILE and flags & _TMPFILE == _TMPFILE)
     opened = calls.open_exactly(
-        path, unwaiting(flags) | os.O_NOFOLLOW, mode=mode & _OF_NEW if making else 0
+        path, unwaiting(flags) | os.O_NOFOLLOW, mode=mode & _CREATION_BITS if making else 0
     )
     restore_waiting(opened, flags)
     return opened

@@ -12,16 +12,16 @@ from sam_tui.core.ports.processes.sandbox import ReadTerms
 
 _KERNEL = ("/proc/", "/sys/", "/dev/")
 _CONFIGURED = ("/etc/",)
-"""Of the system, yet written by people."""
+"""System folders whose files people write, which may therefore contain their secrets."""
 _SUSPECT = re.compile(
     r"/(?:[.]|_netrc|id_|ssh_host_|settings|local[.]settings|gradle|secrets[.]toml|krb5cc_)|key|priv|[.](?:pem|p12|pfx|jks|keystore|kdbx|ppk)$",
     re.I,
 )
-"""A quick look at a name: no other is a secret."""
+"""A fast first test: a name that does not match is no secret."""
 _MOST_FOLDERS = 4096
 _OF_PACKAGES = (ENVIRONMENT_FILE, PRIVATE_KEY)
 _ENVIRONMENT_MARK = "pyvenv.cfg"
-"""Stands in the folder of a virtual environment of Python, wherever that lies."""
+"""The file that marks a folder as a Python virtual environment."""
 _DEEPEST = 8
 
 
@@ -107,7 +107,7 @@ class Reads:
         return bool(what) and (inside or not installed or what not in _OF_PACKAGES)
 
     def within(self, real: str) -> bool:
-        """Whether a real path lies where the kernel lets it read."""
+        """Whether the kernel lets the command read a real path."""
         if not self.terms.restricted:
             return True
         return real.startswith(self._within) or real in self.terms.free

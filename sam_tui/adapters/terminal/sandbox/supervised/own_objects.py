@@ -15,9 +15,9 @@ TERMINAL_MAKERS = ("/dev/ptmx", "/dev/pts/ptmx")
 TERMINALS = "/dev/pts/"
 _SHARED = "/dev/shm/"
 _GET_NUMBER = 0x80045430
-"""TIOCGPTN: the number of the terminal behind a master."""
+"""TIOCGPTN: returns the number of the terminal that belongs to a PTY master."""
 _FIRST_MAJOR, _LAST_MAJOR = 136, 143
-"""Majors of pseudo-terminals (Linux devices.txt)."""
+"""The major device numbers of pseudo-terminals (Linux devices.txt)."""
 
 
 class Own:

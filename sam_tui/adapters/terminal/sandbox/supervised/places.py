@@ -83,7 +83,7 @@ class Inside:
 
 
 _MOST_SHOWN = 16_000
-"""Characters of a difference that are reported; the rest is counted."""
+"""The most characters of a difference that are reported; the rest is counted."""
 _MOST_STOOD = 10_000
 
 

@@ -14,19 +14,19 @@ from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import Bound, memor
 from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 
 MARK = "SAM_TUI_RUN"
-"""The variable that marks the processes of a run if no filter reports which sessions it begins."""
+"""The variable that identifies a run's processes if no filter reports the sessions that they begin."""
 _MARKED = f"{MARK}=".encode()
 _STATE, _PARENT, _GROUP, _SESSION, _FLAGS, STARTED = 0, 1, 2, 3, 6, 19
-"""Where these stand among the fields of ``stat_fields``."""
+"""Indexes in ``stat_fields``."""
 _KERNEL_THREAD = 0x00200000
 _MOST_ROUNDS = 50
 GRACE = 1.0
 """Seconds that processes have to end by themselves."""
 _MOMENT = 0.02
 _EXECUTION = 0.001
-"""Seconds between two looks at a process that becomes another program."""
+"""Seconds between two checks of a process that is being replaced by another program."""
 _EMPTY = 8
-"""So many looks at arguments without variables say that it has none."""
+"""A process whose variables are missing so often, although it has arguments, has none."""
 _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 
 

@@ -26,12 +26,12 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTracke
 from sam_tui.core.clock import expiry_seconds
 
 MOST_REFUSALS = 200
-"""Different outside accesses of one run that are reported; further ones are only refused."""
+"""The most different refused accesses of one run that are reported; further ones are only refused."""
 _MOST_ANSWERS = 10_000
-"""The most answers that are remembered; the person is asked about others again."""
+"""The most answers of one run that are remembered; about other accesses the person is asked again."""
 
 SupervisedAction = Callable[[], None]
-"""Carries a call out and answers it. Raises OSError, which becomes the call's own error."""
+"""Performs a system call for its caller and answers it. Raises OSError, which the caller gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class RunTerms:
     devices: tuple[str, ...]
     asking: bool
     landlock: int
-    """The version of Landlock beneath; what it leaves open the supervisor decides."""
+    """The version of Landlock that confines the run; the supervisor enforces the rules it lacks."""
     limits: Mapping[str, int]
-    """How much its processes may have together, by the names in the policy file."""
+    """What all processes of the run may use together, by the names of the policy file."""
 
 
 class Hosts(Protocol):
