@@ -125,7 +125,7 @@ async def test_a_rule_whose_paths_are_no_patterns_is_left_out_and_named(
     put(folder / "cursor.md", "---\nglobs:\nalwaysApply: true\n---\nBe brief.")
     put(folder / "good.md", "---\npaths: [\"src/{a, b}/*.py\", 'x.md']\n---\nUse tabs.")
     runtime = place.build(*[{"text": "Done."}])
-    listing = runtime.parts.definitions("rules")
+    listing = runtime.definitions("rules")
     assert {one.name: one.globs for one in listing.definitions} == {
         "cursor": (),
         "good": ("src/{a, b}/*.py", "x.md"),

@@ -315,7 +315,7 @@ def _policy(folders: "AppFolders", workspace: str) -> DoctorCheck:
 def _rules(values: dict[str, object]) -> DoctorCheck:
     """The number of rules in use, and the files that are left out."""
     with closing_runtime(values, model=None) as runtime:
-        listing = runtime.parts.definitions("rules")
+        listing = runtime.definitions("rules")
     left_out = [f"left out: {problem.file} {problem.reason}" for problem in listing.problems]
     state: State = "note" if left_out else "ok"
     detail = "; ".join([f"{len(listing.definitions)} in use", *left_out])

@@ -187,7 +187,7 @@ class ConversationActions:
 
     def memories(self) -> None:
         """Pick something that the agent reads here, to read or delete it."""
-        root, remembered = self._runtime.workspace.root, self._runtime.parts.remembered
+        root, remembered = self._runtime.workspace.root, self._runtime.remembered
         scope = remembered.memories.scope_of(self._current.id or ConversationId(""))
         options = [
             (
@@ -211,7 +211,7 @@ class ConversationActions:
             self._context.app.push_screen(Reader(title, whole(entry.text)))
 
         def delete() -> None:
-            deleted = self._runtime.parts.remembered.entries.delete(entry)
+            deleted = self._runtime.remembered.entries.delete(entry)
             self._context.notice(f"{'Deleted' if deleted else 'Already gone'}: {title}")
 
         ways = [(Choice("Read it"), read), (Choice("Delete it", "for good"), delete)]

@@ -36,7 +36,7 @@ def list_command(*, as_json: bool, conversation: str, limit: int, **values: obje
     """List memories, notes and knowledge, newest first; with --workspace those of that folder only."""
     require_output()
     with closing_runtime(values, reads=True) as runtime:
-        remembered, root = runtime.parts.remembered, runtime.workspace.root
+        remembered, root = runtime.remembered, runtime.workspace.root
         entries = remembered.entries.entries()
         if conversation:
             scope = remembered.memories.scope_of(named_conversation(conversation))
@@ -81,14 +81,14 @@ def delete_command(*, entries: Sequence[str], yes: bool, **values: object) -> in
                 raise UsageError("Nobody can be asked here.", hint="Repeat it with --yes.")
             click.confirm("\n".join([*lines, "Delete this for good?"]), abort=True, err=True)
         for memory, line in zip(memories, lines, strict=True):
-            deleted = runtime.parts.remembered.entries.delete(memory)
+            deleted = runtime.remembered.entries.delete(memory)
             click.echo(f"{'Deleted' if deleted else 'Already gone'}: {line}")
     return 0
 
 
 def _entries(runtime: Runtime, ids: Sequence[str]) -> list[MemoryEntry]:
     """The entries with these ids. Raises ``UsageError`` if one of them does not exist."""
-    by_id = {entry.id: entry for entry in runtime.parts.remembered.entries.entries()}
+    by_id = {entry.id: entry for entry in runtime.remembered.entries.entries()}
     if unknown := [id_ for id_ in ids if id_ not in by_id]:
         raise UsageError(
             f"Nothing is remembered under {unknown[0]!a}.",
