@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
+from sam_tui import __version__
 from sam_tui.core import events
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.model import Model
 from sam_tui.core.usage import Usage
 
 logger = logging.getLogger(__name__)
@@ -137,22 +139,18 @@ class _OpenTurn:
 
 
 class TelemetryRecorder:
-    """Listens to one runtime. ``model`` names the model that answers in a conversation."""
+    """Listens to one runtime. ``model`` gives the model that answers in a conversation."""
 
     def __init__(
-        self,
-        sender: OtlpSender,
-        clock: Clock,
-        model: Callable[[ConversationId], str],
-        version: str,
+        self, sender: OtlpSender, clock: Clock, model: Callable[[ConversationId], Model | None]
     ) -> None:
         self._sender = sender
         self._clock = clock
         self._model = model
         self._resource = {
-            "attributes": _attributes({"service.name": "sam-tui", "service.version": version})
+            "attributes": _attributes({"service.name": "sam-tui", "service.version": __version__})
         }
-        self._scope = {"name": "sam-tui", "version": version}
+        self._scope = {"name": "sam-tui", "version": __version__}
         self._turns: dict[ConversationId, _OpenTurn] = {}
         self._parents: dict[ConversationId, _OpenTurn] = {}
         self._counts: dict[_Series, int | float] = {}
@@ -223,7 +221,8 @@ class TelemetryRecorder:
                 self._count("sam_tui.decisions", 1, outcome=decision.outcome, by=decision.by)
 
     def _asked(self, turn: _OpenTurn, event: events.Answered, usage: Usage) -> None:
-        model = self._model(event.conversation)
+        running = self._model(event.conversation)
+        model = running.name if running is not None else ""
         attributes: Attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": model,

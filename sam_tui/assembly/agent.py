@@ -55,21 +55,12 @@ class Agent(Permissions):
             patience=60 * number_of_variable(self.environ, "agent.answer_minutes"),
         )
         if collector := self.environ.get("SAM_TUI_OTLP_ENDPOINT", ""):
-            self._record_for(collector)
+            from sam_tui.adapters.telemetry import OtlpSender, TelemetryRecorder
 
-    def _record_for(self, collector: str) -> None:
-        """Send it traces and metrics from now on. Raises ``ConfigurationError``."""
-        from sam_tui import __version__
-        from sam_tui.adapters.telemetry import OtlpSender, TelemetryRecorder
-
-        def model(conversation: ConversationId) -> str:
-            running = self.budgets.model(conversation)
-            return running.name if running is not None else ""
-
-        sender = OtlpSender(collector, self.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
-        self.at_close.callback(sender.close)
-        recorder = TelemetryRecorder(sender, self.clock, model, __version__)
-        self.bus.listeners.append(recorder.take)
+            sender = OtlpSender(collector, self.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
+            self.at_close.callback(sender.close)
+            recorder = TelemetryRecorder(sender, self.clock, self.budgets.model)
+            self.bus.listeners.append(recorder.take)
 
     @once
     def hand_out(self) -> "StepQueues | None":

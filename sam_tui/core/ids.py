@@ -17,6 +17,10 @@ SessionId = NewType("SessionId", str)
 _NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
+NO_CONVERSATION = ConversationId("")
+"""Where something happens outside of all conversations."""
+
+
 def named_conversation(name: str) -> ConversationId:
     """An id that somebody chose, safe in a file name. Raises ``UsageError`` for any other."""
     if not _NAMEABLE.fullmatch(name):

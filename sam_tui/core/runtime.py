@@ -8,7 +8,7 @@ from sam_tui.core.agent.history import COPIED, INTERRUPTED, TAKEN_OVER, History
 from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ids import ConversationId, mint_conversation, named_conversation
+from sam_tui.core.ids import NO_CONVERSATION, ConversationId, mint_conversation, named_conversation
 from sam_tui.core.ports.memory import Scope
 from sam_tui.core.services import Services
 
@@ -242,7 +242,7 @@ class Runtime(RuntimeParts):
             self.inquiries,
             self.model,
             self.model_source,
-            ConversationId(""),
+            NO_CONVERSATION,
             report,
             self.save_task_file,
             self._recall,
@@ -255,11 +255,6 @@ class Runtime(RuntimeParts):
         from sam_tui.core.workflow.drivers.models import RunModels
 
         RunModels(self.model, self.model_source, service).require(steps)
-
-    async def gather_tools(self, conversation: ConversationId | None = None) -> None:
-        """Have the tools of MCP servers join the others, as they do before a message."""
-        if self.engine.arrivals is not None:
-            await self.engine.arrivals(conversation or ConversationId(""))
 
     async def _recall(self, conversation: ConversationId, task: str) -> str:
         """What memory has on a task: knowledge of this workspace, or of the topic in use."""

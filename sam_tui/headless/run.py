@@ -14,7 +14,7 @@ from sam_tui.core.events import (
     Event,
     TurnFinished,
 )
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import NO_CONVERSATION, ConversationId
 from sam_tui.core.local_files.bounded import UnusableFile, write_named
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.interrupts import Interrupts
@@ -102,7 +102,7 @@ class _Run:
         interrupts = self._interrupts
         session, outcome = self._open()
         if session is None:
-            return self._end(outcome, ConversationId(""))
+            return self._end(outcome, NO_CONVERSATION)
         if not self._runtime.servers.reports():
             self._begin(session)
         events = self._runtime.bus.subscribe()
@@ -151,12 +151,11 @@ class _Run:
     async def _turns(self, session: Session, events: Subscription) -> None:
         """The turn, or those of all messages that come; where there are servers they are introduced with
         their tools, once they have come."""
-        arrivals = self._runtime.engine.arrivals
         if self._request.permission_tool is not None:
             self._runtime.servers.begin()
             await self._runtime.servers.settled(SERVER_SECONDS)
-        if not self._begun and arrivals is not None:
-            await arrivals(session.conversation)
+        if not self._begun:
+            await self._runtime.servers.arrive(session.conversation)
         self._begin(session)
         request = self._request
         async with contextlib.AsyncExitStack() as stack:

@@ -23,7 +23,7 @@ from sam_tui.core.events import (
     ToolProgressed,
     WorkflowMoved,
 )
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import NO_CONVERSATION
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.service import Workflows
@@ -67,12 +67,12 @@ class StoreWatch:
 
     def _look(self, records: WorkflowRecords, seen: int, mine: set[int]) -> int:
         """Publish the events after a number; the number of the last one."""
-        nobody = ConversationId("")
         while rows := records.reader.events(EventQuery(after=seen, limit=_BATCH)):
             for row in rows:
                 if row.seq not in mine:
-                    moved = WorkflowMoved(nobody, row.execution, row.type, row.step, row.seq)
-                    self._bus.publish(moved)
+                    self._bus.publish(
+                        WorkflowMoved(NO_CONVERSATION, row.execution, row.type, row.step, row.seq)
+                    )
             seen = rows[-1].seq
         return seen
 
@@ -80,7 +80,7 @@ class StoreWatch:
         """Publish changed findings: they need no execution, whose events would tell of them."""
         for scope, project in before.keys() | now.keys():
             if before.get((scope, project)) != now.get((scope, project)):
-                self._bus.publish(WorkflowMoved(ConversationId(""), "", scope, project, 0))
+                self._bus.publish(WorkflowMoved(NO_CONVERSATION, "", scope, project, 0))
 
 
 MOST: Final = 1000

@@ -64,8 +64,7 @@ class Open:
         """What happens before a message is answered; the names of servers' tools that are offered."""
         self.runtime.servers.begin()
         assert await self.runtime.servers.settled(SECONDS)
-        assert self.runtime.engine.arrivals is not None
-        await self.runtime.engine.arrivals(self.conversation)
+        await self.runtime.servers.arrive(self.conversation)
         return [name for name in self.runtime.registry.names if name.startswith("mcp__")]
 
     async def call(self, name: str, /, **arguments: Any) -> Executed:

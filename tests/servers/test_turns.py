@@ -49,8 +49,7 @@ async def test_a_server_that_comes_late_joins_with_the_next_message_and_not_befo
             await model.asked.wait()
             await asyncio.to_thread(go.write_text, "go", "utf-8")
             assert await runtime.servers.settled(SECONDS)
-            assert runtime.engine.arrivals is not None
-            await runtime.engine.arrivals(ConversationId("another"))
+            await runtime.servers.arrive(ConversationId("another"))
             assert "mcp__one__echo" in runtime.registry.names
             gate.set()
             await turn
@@ -87,8 +86,7 @@ async def test_tools_of_last_time_are_told_at_once_and_a_call_waits_for_the_serv
             names = await sam.arrive()
             told = sam.runtime.registry.schemas_json
         async with house.open() as sam:
-            assert sam.runtime.engine.arrivals is not None
-            await sam.runtime.engine.arrivals(sam.conversation)
+            await sam.runtime.servers.arrive(sam.conversation)
             assert sam.reports["one"].standing == "starting"
             assert sam.runtime.registry.schemas_json == told
             async with asyncio.TaskGroup() as group:
@@ -98,8 +96,7 @@ async def test_tools_of_last_time_are_told_at_once_and_a_call_waits_for_the_serv
             assert await sam.arrive() == names
         async with house.open() as sam:
             # Nobody lets it come up: the run ends all the same, and with it the server.
-            assert sam.runtime.engine.arrivals is not None
-            await sam.runtime.engine.arrivals(sam.conversation)
+            await sam.runtime.servers.arrive(sam.conversation)
 
 
 @pytest.mark.requirement("servers:remembered")

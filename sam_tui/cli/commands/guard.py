@@ -38,7 +38,7 @@ from sam_tui.core.authorization.network.hosts import HostEntry, HostLists, with_
 from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT, READ
 from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import SamError, ToolError, UsageError
-from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
+from sam_tui.core.ids import NO_CONVERSATION, CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.processes.sandbox import HostTerms
 from sam_tui.core.tooling.registry import SERVERS
@@ -77,7 +77,7 @@ def explain_command(**values: Any) -> int:
     runtime = open_runtime(values)
     conversation = values["conversation"]
     explainer = _Explainer(
-        runtime, named_conversation(conversation) if conversation else ConversationId("")
+        runtime, named_conversation(conversation) if conversation else NO_CONVERSATION
     )
     explainer.reach = _reach(values, runtime)
     with contract_output() as stream:

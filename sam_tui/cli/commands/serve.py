@@ -126,7 +126,7 @@ async def _serve(values: Values) -> None:
             click.echo(f"sam-tui serves plans at http://127.0.0.1:{port}", err=True)
             click.echo(f"The token for Authorization: Bearer is in {token.path}", err=True)
 
-        await runtime.gather_tools()
+        await runtime.servers.arrive()
         runtime.require_hand_out()
         face = PlanFace(values["port"], token.text, __version__, announce)
         await serve_plans(runtime, face)

@@ -223,7 +223,7 @@ def _running(runtime: Runtime, executed: Executed, conversation: ConversationId)
 async def _executed(runtime: Runtime, call: ToolCall, conversation: ConversationId) -> Executed:
     """The call; for a tool of a server once the servers have come."""
     if call.name.startswith(_OF_SERVERS):
-        await runtime.gather_tools(conversation)
+        await runtime.servers.arrive(conversation)
     runtime.conversations.claim(conversation)
     return await runtime.executor.execute(call, conversation)
 

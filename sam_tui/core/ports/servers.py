@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sam_tui.core.accesses import Access
+from sam_tui.core.ids import NO_CONVERSATION, ConversationId
 
 ServerSource = Literal["user", "project", "flag", "client", "bundle"]
 """Who names it: a file of the person, the project, ``--mcp-config`` or a bundle; or a client, an editor."""
@@ -86,6 +87,10 @@ class McpServers(Protocol):
 
     def learn_secrets(self) -> None:
         """Know the secrets in the settings of all servers, so that they are masked; starts none."""
+        ...
+
+    async def arrive(self, conversation: ConversationId = NO_CONVERSATION) -> None:
+        """Add the tools of servers that have started meanwhile, before a person's message is answered."""
         ...
 
     async def settled(self, seconds: float) -> bool:

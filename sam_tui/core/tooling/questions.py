@@ -11,7 +11,7 @@ from sam_tui.core.authorization.permission import Plea, Response, ask_permission
 from sam_tui.core.authorization.policy.judgement import CHANGE
 from sam_tui.core.authorization.request import Request
 from sam_tui.core.display import Diff
-from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ids import NO_CONVERSATION, CallId, ConversationId
 from sam_tui.core.inquiry import Approval, ApprovalRequest
 from sam_tui.core.ports.processes.sandbox import OutsideAccess, OutsideAnswer
 from sam_tui.core.verdict import Decision
@@ -148,7 +148,6 @@ class HostQuestions:
         self._record(self._request.decided("cancelled", "user", "cancelled", reason))
 
 
-_NOBODY = ConversationId("")
 _NO_CALL = CallId("")
 
 
@@ -167,10 +166,10 @@ async def ask_person(
         question.operation, "deny", "user", "asked", question.why, targets=tuple(named)
     )
     try:
-        outcome = await inquiries.ask(_NOBODY, _NO_CALL, question)
+        outcome = await inquiries.ask(NO_CONVERSATION, _NO_CALL, question)
     except asyncio.CancelledError:
         cancelled = replace(verdict, outcome="cancelled", rule="cancelled")
-        record(_NOBODY, _NO_CALL, cancelled)
+        record(NO_CONVERSATION, _NO_CALL, cancelled)
         raise
     verdict = replace(verdict, elapsed=outcome.elapsed)
     answer, allowed = outcome.answer, None
@@ -183,5 +182,5 @@ async def ask_person(
         words = next((c.words for c in question.choices if c.id == choice), "")
         decided, allowed = ("allow", answer) if words else ("deny", None)
         verdict = replace(verdict, outcome=decided, scope=words, comment=answer.comment)
-    record(_NOBODY, _NO_CALL, verdict)
+    record(NO_CONVERSATION, _NO_CALL, verdict)
     return allowed

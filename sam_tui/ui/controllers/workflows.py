@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
+from sam_tui.core.ids import NO_CONVERSATION
 from sam_tui.ui import programs
 from sam_tui.ui.controllers.context import Context, ended
 from sam_tui.ui.controllers.conversations import Conversations
@@ -100,7 +101,8 @@ class WorkflowRuns:
         from sam_tui.core.workflow.planned import PlannedTasks
 
         session = self._current.session
-        await self._runtime.gather_tools(session.conversation if session is not None else None)
+        conversation = session.conversation if session is not None else NO_CONVERSATION
+        await self._runtime.servers.arrive(conversation)
         try:
             self._runtime.require_hand_out()
             tasks = PlannedTasks(self._workflows, self._runtime.require_models)

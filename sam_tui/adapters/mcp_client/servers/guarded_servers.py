@@ -8,7 +8,7 @@ from sam_tui.adapters.mcp_client.servers.server_files import ServerFiles
 from sam_tui.core.bus import Bus
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Noticed
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import NO_CONVERSATION, ConversationId
 from sam_tui.core.redaction.shield import Shield, secrets_of_environment
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class GuardedServers:
             self._joined = self._documentation()
             registry.join(self._joined)
 
-    async def arrive(self, conversation: ConversationId) -> None:
+    async def arrive(self, conversation: ConversationId = NO_CONVERSATION) -> None:
         """Add the tools of servers that have started meanwhile, before a person's message is answered."""
         self.begin()
         if self._pool is None:

@@ -124,7 +124,7 @@ def _step_runs(
             asyncio.run_coroutine_threadsafe(runtime.close(), loop).result(_CLOSE_SECONDS)
         shutil.rmtree(folder, ignore_errors=True)
 
-    asyncio.run_coroutine_threadsafe(runtime.gather_tools(), loop).result()
+    asyncio.run_coroutine_threadsafe(runtime.servers.arrive(), loop).result()
     capabilities = {c.role: c for c in runtime.workflows.workflows().capabilities()}
     try:
         require_roles(roles, capabilities)

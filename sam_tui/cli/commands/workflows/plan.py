@@ -163,7 +163,7 @@ def capabilities_command(**values: Any) -> int:
     async def gathered() -> str:
         runtime = open_runtime(values, program="sam-tui plan")
         try:
-            await runtime.gather_tools()
+            await runtime.servers.arrive()
             return capabilities_json(runtime.workflows.workflows().capabilities())
         finally:
             await runtime.close()
@@ -202,7 +202,7 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
             async def work() -> int:
                 try:
                     await (
-                        runtime.gather_tools()
+                        runtime.servers.arrive()
                     )  # a planner's roles and tools are fixed when it begins
                     runtime.require_hand_out()
                     task = begin(tasks)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished
-from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ids import NO_CONVERSATION, CallId
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.terminals.requests import fenced
 from sam_tui.ui.controllers.terminals.shells import Shells
@@ -73,7 +73,7 @@ class ShellEscape:
         ok = output.code in (0, None)
         transcript.finish_tool(
             ToolFinished(
-                ConversationId(""), call, "shell", summary, ok, "", (display,), output.seconds
+                NO_CONVERSATION, call, "shell", summary, ok, "", (display,), output.seconds
             )
         )
         self._offer(command, output)
