@@ -3,7 +3,7 @@
 options  what a front end was asked for; configuration: the folders and files it works with
 stores   databases and files, each opened at its first use, as are the parts below
 sandbox  processes; models: models and the web; policy: the guard, and the servers that it admits
-agent    tools, hooks, reminders, subagents, turns; runtime: what a front end gets
+runtime  tools, hooks, reminders, subagents, turns: what a front end gets
 """
 
 from sam_tui.assembly.options import Options

@@ -60,7 +60,7 @@ class Permissions(Providers):
 
     @property
     def _network(self) -> Network:
-        return self.configuration.sandbox_terms.network or DEFAULT_NETWORK
+        return self.sandbox_terms.network or DEFAULT_NETWORK
 
     def _policy(self, layers: Layers) -> Policy:
         """What the layers say, with what is looked at when something is judged."""

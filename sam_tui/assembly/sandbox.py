@@ -24,9 +24,9 @@ class Processes(Stores):
         from sam_tui.adapters.policy import sandbox_plan
         from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 
-        terms, home = self.configuration.sandbox_terms, self.folders.home
+        terms, home = self.sandbox_terms, self.folders.home
         plan = sandbox_plan(terms, self.guard.policy, home, local=self.layers.local)
-        sandbox = Sandbox(plan, reads=self._reads, tell=self._warn)
+        sandbox = Sandbox(plan, reads=self._reads, warn=self._warn)
         self.package_sources.note()
         return self.at_close.enter_context(closing(sandbox))
 

@@ -1,20 +1,20 @@
 """What a runtime keeps and reads: its database, files, code, prompts, skills, documents, workflows."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.assembly.configuration import Configuration
+from sam_tui.assembly.options import Options
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.ports.prompts import DefinitionKind, DefinitionListing
 from sam_tui.core.redaction.settings_files import SettingsFiles
 from sam_tui.core.redaction.shield import Shield, secrets_of_environment
-from sam_tui.core.runtime import Runtime
 from sam_tui.core.services import Remembered
-from sam_tui.core.workflow.lazy import LazyWorkflows
+from sam_tui.core.workflow.lazy import DATABASE, LazyWorkflows, WorkflowPlaces
 from sam_tui.folders import PROJECT_DEFINITIONS
 
 if TYPE_CHECKING:
@@ -39,27 +39,15 @@ class once(property):  # noqa: N801 # a decorator, as property is
         return parts[name]
 
 
-class Stores(Runtime):
+class Stores(Configuration):
     """The part of a runtime that needs no process. What is secret is known before all else.
 
     Each part is made when it is first asked for, and released with the rest.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
-        options = configuration.options
-        limits = configuration.layers.turn_limits(
-            options.max_turns, options.max_tokens, options.max_cost
-        )
-        super().__init__(limits, options.topic)
+    def __init__(self, options: Options, environ: Mapping[str, str]) -> None:
+        super().__init__(options, environ)
         self.at_close = ExitStack()
-        self.configuration = configuration
-        self.options = options
-        self.environ = configuration.environ
-        self.workspace = configuration.workspace
-        self.folders = configuration.folders
-        self.layers = configuration.layers
-        self.trust = configuration.trust
-        self.extensions = configuration.extensions
         self.clock = SystemClock()
         self.bus = Bus()
         self.publish = self.bus.publish
@@ -295,12 +283,19 @@ class Stores(Runtime):
     @once
     def workflows(self) -> LazyWorkflows:
         """Runs of workflows: their store is not looked at before the first is used."""
-        workflows = LazyWorkflows(
-            self.configuration.workflows,
-            self.clock,
-            self.bus,
-            lambda: self.registry.descriptions,
+        folders, root, vouches = self.folders, self.workspace.root, self.trust.vouches
+
+        def adapter():
+            from sam_tui.adapters import workflows
+
+            return workflows
+
+        origins = WorkflowPlaces(
+            lambda: adapter().open_workflows(folders.data_dir),
+            lambda: adapter().DefinitionFiles(folders.config_dir, root, vouches=vouches),
+            lambda: os.path.exists(os.path.join(folders.data_dir, DATABASE)),
         )
+        workflows = LazyWorkflows(origins, self.clock, self.bus, lambda: self.registry.descriptions)
         return self.at_close.enter_context(closing(workflows))
 
 

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.policy import SandboxTerms, layers
-from sam_tui.assembly import Options
-from sam_tui.assembly.configuration import Configuration
 from sam_tui.core.accesses import CommandAccess, Write
 from sam_tui.core.authorization.request import Explanation
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
@@ -91,14 +89,7 @@ async def test_it_holds_whatever_the_other_files_say(
     )  # fmt: skip
     assert (guard.seconds, read.limits.max_turns) == (120, 7)
     for flag, steps in ((None, 7), (50, 7), (3, 3)):
-        options = Options(str(bench.folder), str(tmp_path / "data"), max_turns=flag)
-        assert (
-            Configuration
-            .of(options, environ)
-            .layers.turn_limits(options.max_turns, None, None)
-            .steps
-            == steps
-        )
+        assert opened(max_turns=flag).runtime.limits.steps == steps
     guard.use_mode("auto")
     with pytest.raises(UsageError, match="does not allow the mode 'bypass'"):
         guard.use_mode("bypass")

@@ -12,8 +12,7 @@ import pytest
 from sam_tui.adapters.policy import FileLedger
 from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.assembly import Options
-from sam_tui.assembly.agent import Agent
-from sam_tui.assembly.configuration import Configuration
+from sam_tui.assembly.runtime import AssembledRuntime
 from sam_tui.cli.preload import prepare
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.bus import Subscription
@@ -68,7 +67,7 @@ async def test_where_no_turn_is_at_work_a_task_stays_at_the_host_of_the_model_as
 @pytest.mark.requirement("framework:assembled")
 def test_parts_are_released_at_the_end_the_newest_first(tmp_path: Path) -> None:
     options = Options(str(tmp_path), str(tmp_path / "data"))
-    parts, released = Agent(Configuration.of(options, {})), list[str]()
+    parts, released = AssembledRuntime(options, {}), list[str]()
     for name in ("first", "second"):
         parts.at_close.callback(released.append, name)
     assert released == []

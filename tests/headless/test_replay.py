@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sam_reminders import ReminderSources, build_reminders
-from sam_tui.assembly import agent
+from sam_tui.assembly import runtime as assembled
 from sam_tui.cli.main import main
 from sam_tui.core.prompt.reminders import Reminder
 
@@ -57,7 +57,7 @@ def test_a_reminder_that_is_lost_fails_the_recording_that_has_it(
     def without(sources: ReminderSources) -> list[Reminder]:
         return [reminder for reminder in build_reminders(sources) if reminder.name != name]
 
-    monkeypatch.setattr(agent, "build_reminders", without)
+    monkeypatch.setattr(assembled, "build_reminders", without)
     recording = next(file for file in RECORDINGS if file.stem == "guidance")
     assert main(["replay", str(recording), "--check"]) == DIFFERS
     assert f"-reminder {name}" in capsys.readouterr().out

@@ -99,7 +99,7 @@ async def test_the_person_is_told_once_what_a_failed_command_may_have_wanted(
     workspace: Path,
 ) -> None:
     told: list[str] = []
-    box = Sandbox(tell=told.append)
+    box = Sandbox(warn=told.append)
     commands = ShellCommands(box)
 
     async def withheld(command: str) -> tuple[str, ...]:

@@ -112,25 +112,12 @@ def covers(outer: Sequence[str] | None, inner: Sequence[str] | None) -> bool:
     return all(allows(outer, entry.removesuffix(".*")) for entry in entries(inner))
 
 
-def gate_for(step: str, tools: Sequence[str] | None) -> Gate:
-    """The gate of one step: its refusals name the phase, the call and what is allowed."""
-
-    def decide(key: str) -> str:
-        if allows(tools, key):
-            return ""
-        return (
-            f"{key} is not allowed in phase {step}. Allowed now: {spelled(tools)};"
-            " workflow and user_collaboration always. Finish this phase with workflow advance, or"
-            " work with what is allowed."
-        )
-
-    return decide
-
-
 def conversation_gate(
     phase: Callable[[], Phase | None], scope: tuple[str, str] | None = None
 ) -> Gate:
     """A gate that looks up the phase at every call. Without a phase everything passes.
+
+    Refusals name the phase, the call and what is allowed.
 
     ``scope`` is the execution and step that the conversation was made for: it does that step and
     nothing else. Once the step is over nothing passes, and the verbs of who runs it never do.
@@ -152,6 +139,12 @@ def conversation_gate(
                 f"{key} is not allowed: workflow {now.workflow} is paused in phase {now.step}."
                 " Resume it with workflow resume, or abandon it."
             )
-        return gate_for(now.step, now.tools)(key)
+        if allows(now.tools, key):
+            return ""
+        return (
+            f"{key} is not allowed in phase {now.step}. Allowed now: {spelled(now.tools)};"
+            " workflow and user_collaboration always. Finish this phase with workflow advance, or"
+            " work with what is allowed."
+        )
 
     return decide

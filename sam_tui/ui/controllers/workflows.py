@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
+from sam_tui.core.ids import NO_CONVERSATION
 from sam_tui.ui import programs
 from sam_tui.ui.controllers.context import Context, ended
 from sam_tui.ui.controllers.conversations import Conversations

@@ -66,7 +66,8 @@ class Sandbox:
     The kind strict runs commands under bubblewrap and raises ``ConfigurationError`` where there is none;
     off holds nothing. ``live`` false keeps to Landlock and a fixed filter, a text says where the supervisor
     runs; None finds out. ``abi`` is the newest Landlock to use. ``reads`` is called when a run begins: it
-    returns the paths to read without a question. ``tell`` is told variables that a command may have needed.
+    returns the paths to read without a question. ``warn`` hears which variables a failed command may have
+    needed.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Sandbox:
         live: bool | Host | None = None,
         abi: int | None = None,
         reads: Callable[[], ReadTerms] = ReadTerms,
-        tell: Callable[[str], None] = nobody,
+        warn: Callable[[str], None] = nobody,
     ) -> None:
         self._plan = plan = plan or SandboxPlan()
         off, strict = plan.kind == "off", plan.kind == "strict"
@@ -94,7 +95,7 @@ class Sandbox:
         """Real paths among the secrets that commands may read."""
         self.reads = reads
         self.passed = PassedVariables(plan.passed, PROVIDER_KEYS)
-        self.misses = Misses(tell)
+        self.misses = Misses(warn)
         """Reports variables that were withheld and that a failed command may have needed."""
         self.tracking = Tracking(plan.limits)
         """Tracks the processes of all runs."""
