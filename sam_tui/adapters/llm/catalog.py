@@ -62,9 +62,9 @@ class ProviderCatalog:
         self._prices = prices
         self._facts_of = facts
         self._home = ""
-        """The host that the key of the person is for; empty while they named neither it nor a model."""
+        """The host that the person's key is for; empty if they named neither a host nor a model."""
         self._keys: dict[str, str] = {}
-        """Keys that were given later, by host."""
+        """Keys that were entered later, by host."""
 
     async def offers(self, current: Model | None = None) -> Sequence[ModelOffer]:
         """All available models, the one in use first, the embedded script last. Takes two seconds at

@@ -28,7 +28,7 @@ class Glob:
         whole = "|".join(_regex(parts) for parts in self._alternatives)
         self._match = re.compile(f"(?:{whole})\\Z", re.DOTALL).match
         self.hidden = any(part.startswith(".") for parts in self._alternatives for part in parts)
-        """Whether it names something that begins with a dot."""
+        """Whether a part of the glob begins with a dot."""
         self.everything = ["**"] in self._alternatives
         """Whether the glob matches every path."""
 

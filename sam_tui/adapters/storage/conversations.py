@@ -43,7 +43,7 @@ class SqliteConversations:
         self._folders = folders
         self._writers = writers
         self._read: tuple[object, list[_Entry]] = (None, [])
-        """The whole history that was read last: opening one takes it three times."""
+        """The history that was read last, because opening a conversation needs it three times."""
         self.claim = writers.claim
         self.release = writers.release
         self.writer = writers.writer

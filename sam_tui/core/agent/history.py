@@ -42,7 +42,7 @@ class History:
         self._messages: list[Message] = []
         self._tally = self._counted()
         self.tokens = 0
-        """What the messages take, as ``tokens.total`` estimates it; stored, not counted by each turn."""
+        """The estimated tokens of all messages (``tokens.total``), stored so that no turn counts them."""
         self._calls: set[CallId] = set()
         self._answered: set[CallId] = set()
 

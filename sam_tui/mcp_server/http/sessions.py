@@ -123,9 +123,9 @@ class SessionEvents(EventStore):
     def __init__(self, events: StoredEvents) -> None:
         self._kept = events
         self.listeners: WeakValueDictionary[str, StreamListener] = WeakValueDictionary()
-        """Those of streams that are open, or may be resumed."""
+        """The connections of streams that are open or may be resumed."""
         self.agreed = ""
-        """The protocol version of the handshake, once it was answered."""
+        """The protocol version of the handshake; empty before it."""
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Store an event; returns its id."""

@@ -62,7 +62,7 @@ class CurrentConversation:
         self.tab = tab
         """The tab that is shown."""
         self.changed = Signal()
-        """Sent whenever another conversation is shown."""
+        """Sent after another conversation is shown."""
         self.leaving = Signal()
         """Sent before another tab is shown; ``arrived`` is sent after it."""
         self.arrived = Signal()

@@ -18,7 +18,7 @@ class PromptQueue:
         self.later: list[str] = []
         """Prompts to send once a turn has ended and ``waiting`` is empty, oldest first."""
         self._unsent: list[str] = []
-        """Prompts from an earlier run of the program; they are sent only when the person says so."""
+        """Prompts of an earlier run of the program; they are sent only on request."""
         self.changed = Signal()
         """Sent after every change."""
 

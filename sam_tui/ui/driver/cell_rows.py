@@ -182,7 +182,7 @@ class StripCells:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[int, ColorSystem], tuple[Strip, Cells | None]] = {}
-        """By the identity of a strip, which is held so that no other gets it."""
+        """Cached by the identity of a strip; the strip is stored so that no other one gets its identity."""
 
     def of(
         self, strip: Strip, colours: ColorSystem, pictures: "PictureCells | None"

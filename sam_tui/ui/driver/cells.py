@@ -66,9 +66,9 @@ class DrawnCells:
         self._rows: dict[int, CellRow] = {}
         self._cells = StripCells()
         self.rows_drawn = 0
-        """Rows that something was written in, so far."""
+        """The number of rows that were written so far."""
         self.pictures: Placements | None = None
-        """The pictures by the marks of their cells, if the terminal draws images in place of cells."""
+        """The pictures whose cells are marked; None unless the terminal draws images in place of cells."""
         self.overlays: Overlays | None = None
         """The images drawn over cells, if the terminal supports that."""
 

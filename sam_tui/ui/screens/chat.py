@@ -63,7 +63,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.bottom = Vertical(self.prompt, id="bottom")
         self.left = Vertical(self.transcript, self.bottom, id="left")
         self.strip: TabStrip | None = None
-        """Names the conversations of the window, where there are several."""
+        """The tabs of the window, if it has several conversations."""
         self.todos = TodoPanel()
         self.terminals = TerminalPanel()
         self.side = Vertical(self.todos, self.terminals, id="side")

@@ -62,7 +62,7 @@ class Sequences:
 
     def __init__(self, terminal: Any, answers: list[bytes], size: Any) -> None:
         self.clipboard: list[str] = []
-        """From where programs want to read the clipboard, oldest first; whoever looks empties it."""
+        """The clipboards that programs want to read, oldest first; the reader empties the list."""
         self._terminal = terminal
         self._answers = answers
         self._size = size

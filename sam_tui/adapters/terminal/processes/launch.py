@@ -45,7 +45,7 @@ class HeldStart:
         self._way = descriptor
         self._given: SimpleQueue[Callable[[int, int], None] | None] = SimpleQueue()
         self._news = SimpleQueue[bool]()
-        """Whether the command was started; False follows in any case when the thread ends."""
+        """True when the command was started; False follows in any case when the thread ends."""
         self._failed: OSError | None = None
         self._thread = threading.Thread(target=self._enter, name="confined-start", daemon=True)
         self._thread.start()

@@ -71,7 +71,7 @@ class PtySession(Watchers):
         """The text of it that the person has selected in the workbench."""
         self.pty = Pty(process, self._heard, self._ended)
         self.pid = self.pty.pid
-        """The id of the shell, which leads its session."""
+        """The process id of the shell, which leads its session."""
         self.activity = Activity(self.pty, self._log, self._history)
         parts = TurnParts(
             origin, process, self.pty, self._log, self.activity, self._history,

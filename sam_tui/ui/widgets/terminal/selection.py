@@ -80,7 +80,7 @@ class SearchMarks:
     def __init__(self, screen: "Screen") -> None:
         self.needle = ""
         self.at = 0
-        """Which of the hits is looked at; 0 is the newest."""
+        """The index of the shown hit; 0 is the newest."""
         self.hits: list[TextSpan] = []
         self._screen = screen
         self._rows: dict[int, list[int]] = {}

@@ -40,7 +40,7 @@ class TerminalView(TerminalPast, can_focus=True):
     def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
         super().__init__(waiting=waiting, id=id)
         self.session: TerminalSession | None = None
-        """The session on show."""
+        """The shown session; None before there is one."""
         self.label = ""
         """The title of the border."""
         self.badge: tuple[str, str] = ("", "")

@@ -48,7 +48,7 @@ class _Reader:
         self._lines = lines
         self._at = 0
         self._ended = 0
-        """Where the last hunk ended."""
+        """The line after the last hunk."""
         self.files: list[Header] = []
 
     def read(self, path: str) -> None:
