@@ -117,7 +117,7 @@ class EditorAgent:
         """Answer one message. Raises ``RequestError``."""
         if is_notification:
             if method == AGENT_METHODS["session_cancel"]:
-                with suppress(RequestError):  # nobody waits to hear of it
+                with suppress(RequestError):  # nothing depends on the answer
                     note = _read(schema.CancelNotification, params)
                     if note.session_id in self._sessions:
                         self._sessions[note.session_id].cancel()

@@ -230,7 +230,7 @@ class Workbench:
             case TodoEditAsked():
                 self._about.edit_todos(event)
             case Returned():
-                # A dialog went away: a question may show again, but hears nothing at first.
+                # A dialog closed: a question may be shown again, but ignores keys at first.
                 self.inquiries.rearm()
                 self.inquiries.consider()
             case PictureWanted():

@@ -235,7 +235,7 @@ def _wire_name(model: str, named: Provider | None, base: str) -> str:
 
 def _options(wish: Wish, owner: Provider | None) -> Mapping[str, object]:
     if owner is not None and owner.prefix == "openrouter":
-        return {"usage": {"include": True}, **wish.options}  # makes OpenRouter tell the cost
+        return {"usage": {"include": True}, **wish.options}  # makes OpenRouter report the cost
     return wish.options
 
 

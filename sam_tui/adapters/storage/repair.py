@@ -239,7 +239,7 @@ def _around_damage(old: sqlite3.Connection, table: str, names: list[str]) -> Ite
         except sqlite3.DatabaseError:
             if after == last:
                 yield ()
-        # The next number; behind many that cannot be read in longer steps, because no one knows the last.
+        # The next number; after many unreadable ones in longer steps, because the last one is unknown.
         after += 1 + (after - last) // _SINGLE_STEPS
 
 

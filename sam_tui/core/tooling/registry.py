@@ -270,7 +270,7 @@ def validate_arguments(
 
     from sam_tui.core.tooling.arguments import UnknownArguments
 
-    # Which tool and which operation is meant may stand among the arguments: seed 004.
+    # The arguments may name the tool and the operation: seed 004.
     routing = {"operation"} | ({"tool"} if fields.get("tool") == tool.name else set[str]())
     unknown = UnknownArguments(routing)
     try:

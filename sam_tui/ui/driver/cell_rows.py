@@ -69,7 +69,7 @@ def _change(last: Pen, pen: Pen) -> str:
             if code not in before or _ENDS.get(code.partition(":")[0]) in ends
         ]
         steps = [*dict.fromkeys(ends), *fresh, *colours]
-        if not steps:  # the same look, made anew after it had gone from the cache
+        if not steps:  # the same look, parsed again after the cache had dropped it
             return ""
         ways.append(";".join(steps))
     return f"\x1b[{min(ways, key=len)}m"

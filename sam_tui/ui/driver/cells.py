@@ -50,7 +50,9 @@ def erases_in_ground(environment: Mapping[str, str]) -> bool:
     """Whether an environment's terminal erases cells in the current background colour."""
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if environment.get("STY") or program == "Apple_Terminal":
-        return False  # GNU screen, and Terminal.app, whose TERM claims too much
+        return (
+            False  # GNU screen, and Terminal.app, whose terminfo entry promises more than it does
+        )
     return bool(_ERASES.fullmatch(term)) or (
         program == "tmux" and term.startswith(("screen", "tmux"))
     )

@@ -262,7 +262,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self._search = SearchBar(self.transcript, words)
             self.bottom.mount(self._search, before=0)
         self._search.line.value = words or self._search.line.value
-        # Once it is there: what is typed right behind the key is the line's.
+        # Once it is mounted: keys typed directly after the first one are for the line.
         self.call_after_refresh(self.set_focus, self._search.line)
 
     def leave_search(self) -> None:

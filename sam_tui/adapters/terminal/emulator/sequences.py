@@ -278,7 +278,7 @@ class Sequences:
         """HTS and TBC: set or clear the tab stop at the cursor."""
         column = self._terminal.cursor[0]
         self._stops[column] = body == b"H"
-        # The library hears the other spelling only with its parameter.
+        # The library accepts the other spelling only with its parameter.
         self._terminal.feed(b"\x1bH" if self._stops[column] else b"\x1b[0g")
 
     def clear_stops(self, body: bytes) -> None:

@@ -229,7 +229,7 @@ class _Attachment:
         except BlockingIOError:
             pass
         except OSError:
-            self._unwritten.clear()  # it is ending, and will be told
+            self._unwritten.clear()  # it is ending, which is reported elsewhere
         if self._unwritten:
             loop.add_writer(handle, self._write_on)
         else:

@@ -250,7 +250,7 @@ class PtySession(Watchers):
 
     def _take(self, data: bytes) -> None:
         if self._screen is None and QUESTION.search(data):
-            # Without an emulator nobody would answer, and the program would wait.
+            # Without an emulator, queries would get no answer, and the program would wait.
             self._emulator()
         if self._recorder is not None:
             self._recorder.output(data)

@@ -117,7 +117,7 @@ _HISTORY = re.compile(
 )
 _CREDENTIALS = re.compile(
     r"(?:[._]netrc|\.git-credentials|\.pgpass|\.my\.cnf|\.pypirc|\.vault-token|krb5cc_\d+"
-    r"|\.sam-tui-[a-z0-9_]{8}"  # a private file while it is written anew
+    r"|\.sam-tui-[a-z0-9_]{8}"  # a private file while it is being replaced
     rf"|{MCP_TOKEN}|{FLEET_KEY}|{PLAN_TOKEN}|{WEB_TOKEN})$",  # of any data folder, also another program's
     re.I,
 )

@@ -324,7 +324,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._remark = ""
             self._leave_comment()
         elif event.is_printable:
-            # Typed right behind the key that leads to the comment: the line itself keeps all others.
+            # Typed directly after the key that opens the comment; all later keys go to the line itself.
             swallow(event)
             self._comment.insert_text_at_cursor(event.character or "")
 

@@ -150,7 +150,9 @@ class Messages:
             while any(_runs(thread) and _user_time(thread) == t for thread, t in before.items()):
                 if time.monotonic() > until:
                     raise OSError(errno.ENOBUFS, "No buffer space available")
-                threading.Event().wait(_BETWEEN_LOOKS)  # the kernel tells nobody when they went on
+                threading.Event().wait(
+                    _BETWEEN_LOOKS
+                )  # the kernel does not report when they continued
             make()
 
         on_its_own(watch, call, wait)
