@@ -21,8 +21,7 @@ _REBUILT = ("message_words", "indexed_messages", "writers")
 _SHADOWS = ("_data", "_idx", "_content", "_docsize", "_config")
 _SIDE_FILES = ("-wal", "-shm")
 _MAGIC, _HEADER, _SIZE = b"SQLite format 3\0", 100, slice(28, 40)
-"""The SQLite file format: the first bytes, the length of the header, the header's fields for the file
-size."""
+"""The SQLite file format: its first bytes, the length of its header, the header's fields for its size."""
 _INTERIOR = 5
 """The type of a b-tree page that refers to other pages."""
 _LARGEST = 2**63 - 1

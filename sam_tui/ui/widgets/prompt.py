@@ -87,7 +87,6 @@ class PromptArea(PasteArea):
         self.queued = 0
         self._steers = False
         self.menu = SlashMenu()
-        """The commands that match the typed text."""
         self.files = FileMenu()
         """The files that match the text after an ``@``, or the possible arguments of a command."""
         self.vim: VimKeys | None = None

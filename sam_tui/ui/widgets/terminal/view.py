@@ -40,7 +40,6 @@ class TerminalView(TerminalPast, can_focus=True):
     def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
         super().__init__(waiting=waiting, id=id)
         self.session: TerminalSession | None = None
-        """The shown session; None before there is one."""
         self.label = ""
         """The title of the border."""
         self.badge: tuple[str, str] = ("", "")
@@ -48,7 +47,6 @@ class TerminalView(TerminalPast, can_focus=True):
         self.name_shown = ""
         """The name of its tab, unless it is a shell or the agent's terminal."""
         self.recording = False
-        """Whether it is recorded."""
         self.news = ""
         """``output`` or ``bell`` if something happened while the view was hidden."""
         self._restartable = restartable
