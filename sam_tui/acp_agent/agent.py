@@ -264,7 +264,7 @@ class EditorAgent:
     async def _open(
         self, terms: SessionTerms, identifier: str | None = None, how: Opening = "continue"
     ) -> EditorSession:
-        """A session in a runtime of its own; one that is open already is opened anew."""
+        """Open a session in its own runtime; one that is open already is opened again."""
         assert self._connection is not None
         assert self._client is not None
         async with self._opening:

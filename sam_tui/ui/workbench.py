@@ -151,7 +151,7 @@ class Workbench:
         return frozenset(self._actions)
 
     def begin(self, invocation: Invocation, commands: Sequence[SlashCommand]) -> None:
-        """Listen to events, open what the program was started for, and do what was typed meanwhile."""
+        """Listen to events, open the requested conversation, and perform what was typed before."""
         runtime, screen = self._context.runtime, self._front.screen
         screen.run_worker(self._bridge.run(runtime.bus.subscribe()), name="bridge")
         runtime.servers.begin()

@@ -137,7 +137,7 @@ class ProviderCatalog:
         return self._facts_of((offer.model,)).get(offer.model, ModelFacts()).price
 
     def key_variable(self, offer: ModelOffer) -> str:
-        """The variable of the provider's key; empty where requests go to another host than its own."""
+        """The variable of the provider's key; empty if requests go to another host."""
         prefix, slash, _ = offer.model.partition("/")
         provider = by_prefix(prefix) if slash else of_bare_name(offer.model)
         if provider is None or not provider.keys or self._address(offer):

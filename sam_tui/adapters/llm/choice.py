@@ -171,7 +171,7 @@ def _is_at_home(owner: Provider | None, base: str) -> bool:
 
 
 def _named(model: str) -> Provider | None:
-    """The provider that a model string begins with, where that has an address of its own."""
+    """The provider that a model string begins with, if it has an address of its own."""
     prefix, slash, _ = model.partition("/")
     named = by_prefix(prefix) if slash else None
     return named if named is not None and named.base else None

@@ -143,7 +143,7 @@ def _runs(part: str) -> list[str]:
 
 
 def _class_end(part: str, begin: int) -> int:
-    """Where the class ends, or -1; a ``]`` right after the opening belongs to the class."""
+    """The index of the end of a class, or -1; a ``]`` directly after the opening belongs to the class."""
     first = begin + 1 if part[begin : begin + 1] in ("!", "^") else begin
     return part.find("]", first + 1)
 

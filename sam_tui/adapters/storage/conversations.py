@@ -280,7 +280,7 @@ class SqliteConversations:
         self._keep_texts(conversation, "queued", prompts)
 
     def pins(self, conversation: ConversationId) -> list[str]:
-        """What the person pinned, in order."""
+        """The texts that the person pinned, in order."""
         return self._texts(conversation, "pins")
 
     def keep_pins(self, conversation: ConversationId, texts: Sequence[str]) -> None:

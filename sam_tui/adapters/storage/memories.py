@@ -315,7 +315,7 @@ class SqliteMemories:
 
 
 def content_digest(text: str) -> str:
-    """SHA-256 of what a text says: compatibility forms and white space do not make a difference."""
+    """SHA-256 of a text in compatibility form, without regard to white space."""
     plain = " ".join(unicodedata.normalize("NFKC", storable(text)).split())
     return hashlib.sha256(plain.encode()).hexdigest()
 

@@ -136,7 +136,7 @@ class History:
         return len(calls)
 
     def add_usage(self, usage: Usage) -> None:
-        """Count what a model call used."""
+        """Add the usage of a model call."""
         self._store.add_usage(self.conversation, usage)
 
     def _remember(self, message: Message) -> None:

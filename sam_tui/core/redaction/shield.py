@@ -182,7 +182,7 @@ class Shield:
         return data
 
     def mask_data(self, data: object) -> Any:
-        """Placeholders in every text of lists and objects, also for what its name alone gives away."""
+        """Redact every text in lists and objects; the name of a field can mark its value as a secret."""
         if isinstance(data, str):
             return self.mask(data).text
         if isinstance(data, list | tuple):

@@ -241,7 +241,7 @@ class Executor:
         return self._finish(plan, conversation, result, None, self._clock.monotonic())
 
     def foresee(self, plan: CallPlan, conversation: ConversationId) -> Request | None:
-        """What a call would put to the guard now; None where it would not come to that."""
+        """The request that a call would make to the guard as things stand; None if it would make none."""
         try:
             self._require_open(plan, conversation)
             return self._request(plan, conversation, "")

@@ -266,7 +266,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.call_after_refresh(self.set_focus, self._search.line)
 
     def leave_search(self) -> None:
-        """Take the search line away; the keys go to the transcript, whose cursor stands at the place."""
+        """Close the search line; the focus goes to the transcript, whose cursor is at the hit."""
         if self._search is not None:
             self._search.remove()
             self._search = None

@@ -56,7 +56,7 @@ def _about(name: str, current: str) -> str:
 
 
 class SettingsScreen(Dialog):
-    """Every setting: narrowed by typing, changed on Enter; what is wrong with a value is said below."""
+    """All settings, filtered by typing and changed on Enter; the fault of a value is shown below."""
 
     AUTO_FOCUS = "#filter"
     BINDINGS = [Binding("ctrl+d", "unset", "Default", show=False, priority=True)]  # noqa: RUF012

@@ -57,7 +57,7 @@ class LoginRequired(ToolError):
 
     @property
     def key(self) -> tuple[bool, tuple[str, ...]]:
-        """What makes two refusals the same."""
+        """Equal for refusals that one login settles."""
         return self.wider, self.scopes
 
     @classmethod

@@ -108,7 +108,7 @@ class PtySession(Watchers):
 
     @property
     def directory(self) -> str:
-        """The shell's present folder: as it reported, else as the system knows, else where it started."""
+        """The shell's present folder: as it reported, else as the system reports, else where it started."""
         return self._log.directory or (self.running and folder_of(self.pid)) or self._origin.cwd
 
     @property

@@ -254,7 +254,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _kind_of(name: str, key: str) -> str:
-    """What kind of secret a file of this name is, wherever it lies; empty for none."""
+    """The kind of secret that a file of this name is, in any folder; empty for none."""
     if _ENVIRONMENT.match(name) and not _EXAMPLES.search(name):
         return ENVIRONMENT_FILE
     if key.endswith("/.streamlit/secrets.toml"):

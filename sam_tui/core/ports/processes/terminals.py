@@ -241,7 +241,7 @@ class TurnTaking(Protocol):
 
     @property
     def holder(self) -> Holder:
-        """Who types into the session: the agent in its own session, unless it was handed over."""
+        """Who may type into the session: the agent in its own session, unless it was handed over."""
         ...
 
     @property

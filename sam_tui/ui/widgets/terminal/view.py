@@ -90,7 +90,7 @@ class TerminalView(TerminalPast, can_focus=True):
         self.detach()
 
     def say(self, text: str, style: str = "$text-muted") -> None:
-        """Put a short word before the label, such as who holds the session; empty takes it away."""
+        """Show a short text before the label, such as who holds the session; an empty one removes it."""
         if (text, style) != self.badge:
             self.badge = (text, style)
             self.post_message(messages.Relabelled())
@@ -159,7 +159,7 @@ class TerminalView(TerminalPast, can_focus=True):
     # ---- size, focus
 
     def on_show(self) -> None:
-        """What happened meanwhile is seen now."""
+        """Clear the mark of what happened while the view was hidden."""
         self.mark_seen()
         super().on_show()
 

@@ -271,7 +271,7 @@ class Ground:
     def _matches(
         self, sought: Sequence[str], form: _Comparison, hunk: Hunk, *, head: int
     ) -> Iterator[int]:
-        """Lines where the old ones stand: from the one that the hunk names outwards, else in order."""
+        """Lines at which the old lines occur: from the one that the hunk names outwards, else in order."""
         lines = self._formed(form)
         last = len(self._lines) - len(sought)
         if hunk.at_end and lines.stand_at(last, sought):
