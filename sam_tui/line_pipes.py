@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 LONGEST: Final = 64 * 1024 * 1024
-"""The most bytes of a line. Of a longer one, one byte more is passed on, which shows that it is too
-long."""
+"""The most bytes of a line; of a longer one, one byte more is passed on to show that it is too long."""
 _CHUNK = 1 << 16
 _AHEAD = 32
 _Job = tuple[bytes, "asyncio.Future[None]"]

@@ -80,7 +80,7 @@ def hide_argument(secret: str) -> None:
             memory.seek(start)
             words = memory.read(end - start)
             sought = os.fsencode(secret)
-            for before in (b"\0", b"="):  # a word of its own, or behind the name of its option
+            for before in (b"\0", b"="):  # a separate word, or after the name of its option
                 words = words.replace(before + sought + b"\0", before + b"*" * len(sought) + b"\0")
             memory.seek(start)
             memory.write(words)

@@ -33,4 +33,4 @@ def ignored(number: int) -> bool:
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:
-    """The handler of what is ignored."""
+    """The handler of ignored signals."""

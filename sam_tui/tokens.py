@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from sam_tui.core.errors import ConfigurationError
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{32,256}")
-"""The form of every token."""
 
 
 @dataclass(frozen=True, slots=True)

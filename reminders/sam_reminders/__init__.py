@@ -58,7 +58,6 @@ class ReminderSources:
     pins: Callable[[ConversationId], Sequence[str]] = lambda _: ()
     """The texts that the person pinned in a conversation."""
     agents: OfferedAgents = DefinitionListing
-    """The agents that are defined in files."""
 
 
 def build_reminders(sources: ReminderSources) -> list[Reminder]:

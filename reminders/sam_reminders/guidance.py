@@ -30,7 +30,7 @@ Offered = Callable[[], "Instructions | None"]
 
 
 class InstructionsReminder:
-    """Each file once, and again when it changed; what no longer holds is said, too."""
+    """Sends each instruction file once, again after a change, and names files that no longer apply."""
 
     name = "instructions"
     trigger = "a file of instructions changes"

@@ -117,7 +117,7 @@ class EditorAgent:
         """Answer one message. Raises ``RequestError``."""
         if is_notification:
             if method == AGENT_METHODS["session_cancel"]:
-                with suppress(RequestError):  # nobody waits to hear of it
+                with suppress(RequestError):  # nothing depends on the answer
                     note = _read(schema.CancelNotification, params)
                     if note.session_id in self._sessions:
                         self._sessions[note.session_id].cancel()
@@ -264,7 +264,7 @@ class EditorAgent:
     async def _open(
         self, terms: SessionTerms, identifier: str | None = None, how: Opening = "continue"
     ) -> EditorSession:
-        """A session in a runtime of its own; one that is open already is opened anew."""
+        """Open a session in its own runtime; one that is open already is opened again."""
         assert self._connection is not None
         assert self._client is not None
         async with self._opening:

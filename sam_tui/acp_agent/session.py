@@ -201,7 +201,7 @@ class EditorSession:
         self._offers = await self.runtime.catalog.offers(self._session.model)
         await self._tell_options()
 
-    # ---- what is told
+    # ---- updates to the client
 
     async def _tell_forever(self) -> None:
         with contextlib.suppress(ConnectionError, OSError):
@@ -280,7 +280,7 @@ class EditorSession:
         note = schema.SessionNotification(session_id=self.id, update=update)
         await self._connection.send_notification(CLIENT_METHODS["session_update"], wire_form(note))
 
-    # ---- who is asked
+    # ---- questions to the person
 
     def _ask(self, inquiry: Inquiry) -> None:
         """Ask the client's person, unless it was answered or taken back already."""

@@ -26,8 +26,7 @@ from sam_tui.core.local_files.temporary_folders import ACP, Scratch
 from sam_tui.core.text.nesting import json_object
 
 _SECONDS: Final = 10.0
-"""Seconds that the client has for each answer about a terminal. After one timeout it gets no more
-requests."""
+"""Seconds that the client has for each answer about a terminal; after one timeout it is not asked again."""
 _LAST_SECONDS: Final = 1.0
 _MOST_WAITING: Final = 1_000_000
 """Bytes that may wait for a terminal to read them; output beyond that is not displayed."""
@@ -53,8 +52,7 @@ class _Terminal:
     ended: bool = False
     """Whether the command has ended or is being ended."""
     exit: "asyncio.Task[None] | None" = None
-    """Waits until the program in the terminal has ended; None before the client has created the
-    terminal."""
+    """Waits for the end of the program in the terminal; None before the client has created it."""
 
     def send(self, data: bytes) -> None:
         """Pass bytes on, or let them wait for the program's connection."""

@@ -26,8 +26,7 @@ from sam_tui.core.usage import Usage
 logger = logging.getLogger(__name__)
 
 MOST_WAITING = 64
-"""The most batches that wait to be sent; further ones are dropped so that a slow collector delays
-nothing."""
+"""The most batches that wait; further ones are dropped, so that a slow collector delays nothing."""
 SECONDS = 5.0
 """Seconds that the collector may take for one batch, and at the end for all that wait."""
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

@@ -83,7 +83,7 @@ def compatible(words: list[str]) -> bool:
 
 
 def _text(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
-    """What a file holds. Raises ``UsageError``."""
+    """The content of a file. Raises ``UsageError``."""
     require_value(context, option, name)
     if name is None:
         return None

@@ -110,7 +110,7 @@ def routed(args: list[str], *, refuses: bool = True) -> list[str]:
     index = _first_word(args)
     if index is not None and args[index] in COMMANDS:
         name, before, after = args[index], args[:index], args[index + 1 :]
-        # The options of a group are those of its commands: they go behind the command that is meant.
+        # The options of a group are those of its commands: they are moved after the command.
         below = _first_word(after) if COMMANDS[name][1].endswith("_group") else None
         if below is not None:
             return [name, after[below], *before, *after[:below], *after[below + 1 :]]

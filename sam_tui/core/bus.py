@@ -48,7 +48,7 @@ class Bus:
     def __init__(self) -> None:
         self._subscriptions: list[Subscription] = []
         self.listeners: list[Callable[[Event], None]] = []
-        """Each hears every event at once; it neither waits nor raises."""
+        """Called with every event at once; they must neither wait nor raise."""
 
     def subscribe(self) -> Subscription:
         """A new queue that receives what is published from now on."""

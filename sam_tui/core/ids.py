@@ -11,7 +11,6 @@ ConversationId = NewType("ConversationId", str)
 CallId = NewType("CallId", str)
 InquiryId = NewType("InquiryId", str)
 SessionId = NewType("SessionId", str)
-"""The id of a terminal session."""
 
 
 _NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")

@@ -50,7 +50,7 @@ class Price:
     cached: float | None = None
 
     def of(self, usage: Usage) -> float:
-        """The cost of what was used."""
+        """The cost of this usage."""
         cached = self.input if self.cached is None else self.cached
         fresh = max(0, usage.input_tokens - usage.cached_tokens)
         spent = fresh * self.input + usage.cached_tokens * cached

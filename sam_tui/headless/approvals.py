@@ -81,7 +81,7 @@ class Approvals:
     """The entries that the person approved, by the id of the repeated call."""
 
     def made_again(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """The calls to make again, of those of the conversation, each under an id of its own."""
+        """The calls of the conversation that are made again, each with a new id."""
         stored = {call.id: call for call in calls}
         again: dict[str, ToolCall] = {}
         for entry in self.entries:
@@ -188,7 +188,7 @@ class Approvals:
 
 
 def _subject(inquiry: Inquiry) -> tuple[str, list[str], str]:
-    """What an inquiry is about: an operation on targets and what it changes; a question has neither."""
+    """The operation, targets and change of an inquiry; of a question only its prompt."""
     request = inquiry.request
     if isinstance(request, ApprovalRequest):
         changed = [f"changed: {request.revision}"] if request.revision else []

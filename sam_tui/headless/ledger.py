@@ -77,14 +77,14 @@ class CallLedger:
     def __init__(self, conversation: ConversationId | None = None) -> None:
         self.started = monotonic()
         self.conversation = conversation
-        """The one the run is about; None before it is known."""
+        """The conversation of the run; None before it is known."""
         self.todos: tuple[Todo, ...] = ()
         self.finished: events.TurnFinished | None = None
         self.unattended = 0
         self.turns = 0
-        """Model calls."""
+        """The number of model calls."""
         self._earlier = 0
-        """Those of turns before: where an answer is asked for again, or a goal is pursued."""
+        """Model calls of earlier turns, if an answer is requested again or a goal is pursued."""
         self.usage = Usage()
         self.last_text = ""
         self.files_changed: list[str] = []

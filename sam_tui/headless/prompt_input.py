@@ -21,7 +21,7 @@ _HINT = 'For example: sam-tui run "explain this project", or: git diff | sam-tui
 
 @dataclass(frozen=True, slots=True)
 class PromptInput:
-    """The text to run, and what the person should know about how it came to be."""
+    """The text to run, and notes for the person about where it came from."""
 
     text: str
     warnings: tuple[str, ...] = ()

@@ -38,7 +38,6 @@ class HeadlessRequest:
     """A command that must succeed; until then the model continues. Empty for none."""
     goal_turns: int = 10
     images: "tuple[Image, ...]" = ()
-    """Images that the model gets with the prompt."""
     schema: dict[str, object] | None = None
     """The JSON schema of the answer; None for text."""
     messages: int | None = None

@@ -88,15 +88,15 @@ class _Run:
         self._lines: Lines | None = None
         self._begun = False
         self._early: list[Event] = []
-        """What happened before the run was introduced."""
+        """Events before the introduction of the run was printed."""
         self._goal: Goal | None = None
         self._images = request.images
-        """Those of the next message, until it is sent."""
+        """The images of the next message, until it is sent."""
         self._value: object = None
         self._fault = ""
-        """What the answer holds by the schema, or why it holds nothing."""
+        """Why the last answer does not fit the schema; empty if it does."""
         self._code: int | None = None
-        """What the last result said, where nothing was begun since."""
+        """The exit code of the last result; None if another turn has begun since."""
 
     async def run(self) -> int:
         interrupts = self._interrupts

@@ -65,7 +65,7 @@ def _values(headers: Headers, name: bytes) -> list[bytes]:
 
 
 class HttpAccess:
-    """Lets through what carries the token, for a name of ours, from no web page of others."""
+    """Admits requests with the token, to one of our host names, and from no foreign web page."""
 
     def __init__(
         self, app: App, token: str, port: int, public: frozenset[Public] = frozenset()

@@ -208,7 +208,7 @@ class Follower:
 
 
 def owner_of(client: Client, params: types.CallToolRequestParams) -> str:
-    """Who may resume a parked call, and with what: the same client, by the same call."""
+    """A hash of client and call: a parked call is resumed only by the same call of the same client."""
     arguments = json.dumps(params.arguments or {}, sort_keys=True)
     identity = json.dumps([client.key, client.conversation, params.name, arguments])
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()

@@ -96,7 +96,7 @@ class Library:
         return prompt
 
     def complete(self, params: types.CompleteRequestParams) -> types.Completion:
-        """Values that begin with what was typed so far; none for what nobody knows."""
+        """The known values that begin with the typed text; none for an unknown resource or prompt."""
         argument, context = params.argument, params.context
         arguments = (context.arguments if context is not None else None) or {}
         matches: Sequence[str] = ()

@@ -125,7 +125,7 @@ def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
         return _fault(None, types.PARSE_ERROR, f"Parse error: longer than {LONGEST} bytes")
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-        # A request whose id is none reads like a notification, and its client would wait for ever.
+        # A request with the id null would be taken for a notification, and its client would wait forever.
         if not (isinstance(message, types.JSONRPCNotification) and b'"id"' in line):
             return message
     except ValidationError:

@@ -111,7 +111,7 @@ class Subscriptions:
         self._subscribers: dict[object, Subscriber] = {}
         self._listed: dict[str, tuple[str, ...]] = {}
         self.occupied = asyncio.Event()
-        """Set while anybody would hear of a change."""
+        """Set while there are subscribers."""
 
     def meet(self, context: Context, client: Client) -> None:
         """A client read the list of resources: from now on it is notified when the list changes."""

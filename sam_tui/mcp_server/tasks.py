@@ -78,7 +78,7 @@ class ServerTasks:
         self._tasks: dict[str, ServerTask] = {}
 
     async def created(self, call: Call, context: Context, client: Client) -> TaskState | None:
-        """A task for a call that is not over soon; None where its own request answers it."""
+        """A task for a call that does not end soon; None if its own request answers it."""
         if not _declared(context) or len(self._tasks) >= MOST_TASKS:
             return None
         try:

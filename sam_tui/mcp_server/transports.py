@@ -63,5 +63,5 @@ def _at_path(app: App) -> App:
 
 
 def endpoint(port: int) -> str:
-    """The URL that clients are given."""
+    """The URL for clients."""
     return f"http://127.0.0.1:{port}{PATH}"

@@ -39,7 +39,7 @@ class SettingOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is set, with its origin. ``notes`` say what of a project's file does not count."""
+    """The values of settings with their origins. ``notes`` name ignored parts of a project's file."""
 
     values: Mapping[str, tuple[Value, SettingOrigin]] = field(
         default_factory=dict[str, tuple[Value, SettingOrigin]]
@@ -178,5 +178,5 @@ def _refusal(setting: Setting, value: Value) -> str:
 
 
 def project_path(workspace: str) -> str:
-    """Where a folder's own settings are."""
+    """The path of a folder's own settings file."""
     return os.path.join(workspace, PROJECT_FILE)

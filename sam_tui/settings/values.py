@@ -157,7 +157,7 @@ def _chosen(setting: Setting, text: str) -> str:
 
 
 def expected(setting: Setting) -> str:
-    """In words what a setting takes."""
+    """The values that a setting accepts, in words."""
     words = _WORDS[setting.kind]
     if setting.choices:
         among = ", ".join(choice for choice in setting.choices if choice)

@@ -152,7 +152,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
             self.register_theme(look.theme())
         self._ground: theme.Ground | None = theme.ground_of_environment(self._settings.environ)
         name = theme.theme_of(self._settings.settings.text("screen.theme"), self._ground)
-        # Without its watcher, which has every style worked out anew before the first frame.
+        # Without its watcher, which would compute every style again before the first frame.
         self.set_reactive(App.theme, name)
         self.stylesheet = theme.ThemeStylesheet(self.get_css_variables())
         use_few_colours(self, self._settings.environ)
@@ -265,7 +265,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
 
     async def _hand_on(self, event: events.Key | events.Paste) -> None:
         """Pass on a key or a paste to its widget, after the ones before it have arrived."""
-        self.app_focus = True  # who types is here: the keys go where they went before
+        self.app_focus = True  # the person types here, so the keys go where they went before
         if self._led(event):
             return
         if isinstance(event, events.Paste) and isinstance(self.focused, Input):
@@ -299,7 +299,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
                 and action is not None
                 and self.chat.leads_on(event.key)
             ):
-                # At once: what is typed right behind it is meant for where it leads.
+                # At once: keys typed directly after it are meant for its target.
                 self.action_perform(action)
                 return True
             return self.chat.lead(event)

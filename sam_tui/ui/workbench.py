@@ -152,7 +152,7 @@ class Workbench:
         return frozenset(self._actions)
 
     def begin(self, invocation: Invocation, commands: Sequence[SlashCommand]) -> None:
-        """Listen to events, open what the program was started for, and do what was typed meanwhile."""
+        """Listen to events, open the requested conversation, and perform what was typed before."""
         runtime, screen = self._context.runtime, self._front.screen
         screen.run_worker(self._bridge.run(runtime.bus.subscribe()), name="bridge")
         runtime.servers.begin()
@@ -231,7 +231,7 @@ class Workbench:
             case TodoEditAsked():
                 self._about.edit_todos(event)
             case Returned():
-                # A dialog went away: a question may show again, but hears nothing at first.
+                # A dialog closed: a question may be shown again, but ignores keys at first.
                 self.inquiries.rearm()
                 self.inquiries.consider()
             case PictureWanted():

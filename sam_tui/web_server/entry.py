@@ -183,5 +183,5 @@ class PageAccess:
 
 
 def refused(status: int, why: str) -> web.Response:
-    """An answer that says why not."""
+    """A response with the reason of a refusal."""
     return web.json_response({"error": why}, status=status, headers=_HEADERS)

@@ -213,7 +213,7 @@ async def _heed(socket: web.WebSocketResponse, text: str, workbench: PageWorkben
         case ["ping", str(sent)]:
             await socket.send_json(["pong", sent[:32]])
         case ["focus" | "blur", *_]:
-            pass  # its terminal tells the workbench itself
+            pass  # the workbench learns that from its terminal
         case _:
             return False
     return True

@@ -84,7 +84,7 @@ class PageWorkbench:
                 self._readable.clear()
                 self._loop.add_reader(self._terminal, self._arrived)
                 continue
-            except OSError:  # EIO: nobody has the other side any more
+            except OSError:  # EIO: no process has the other side open
                 return
             if not data:
                 return
@@ -158,7 +158,7 @@ async def started(
     try:
         yield workbench
     finally:
-        # Also where the page's request was cancelled: nothing is left behind.
+        # Also if the page's request was cancelled, so that no process remains.
         await asyncio.shield(workbench.end())
 
 

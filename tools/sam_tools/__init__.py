@@ -262,8 +262,7 @@ MAKERS: Mapping[str, Make] = {
     "build_and_version_control": _build_and_version_control,
     "workflow": _workflow,
 }
-"""The functions that make the tools, by name and in the seed's order; tools that depend on the
-configuration are not among them."""
+"""The functions that make the tools, in the seed's order; others depend on the configuration."""
 PROFILES: Mapping[str, tuple[str, ...]] = {
     "iron-manus": (
         "JARVIS", "APISearch", "APIValidator", "MultiAPIFetch", "KnowledgeSynthesize",

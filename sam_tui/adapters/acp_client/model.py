@@ -60,7 +60,7 @@ class _ProgramLines:
         self._buffer = bytearray()
         self._writing = asyncio.Lock()
         self.overlong = False
-        """Whether a line was too long to be read; whoever tells of it sets it back."""
+        """Whether a line was too long to be read; reset once that has been reported."""
 
     async def read(self) -> bytes | None:
         end = self._buffer.find(b"\n")

@@ -17,7 +17,7 @@ _CONNECTION_VARIABLES = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFI
 """Variables that say how the person's git connects to servers; git gets no other ``GIT_`` variable."""
 _SECONDS = 300.0
 _MOST_FETCHED, _MOST_NAMES = 200_000_000, 2_000_000
-"""The most bytes of each file that git may write: during a fetch, and for every other command."""
+"""The most bytes of each file that git may write: during a fetch, and for ids and lists of names."""
 _OPTIONS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "fetch.recurseSubmodules=false",
     "core.bigFileThreshold=16m", "gc.auto=0", "maintenance.auto=false", "protocol.ext.allow=never",

@@ -17,8 +17,8 @@ _PLACES = {
     "mcpServers": ".mcp.json",
     "skills": "skills",
 }
-"""Keys that a manifest may have, with the only path that is read for each; ``mcpServers`` may be a
-table."""
+"""Keys that a manifest may have, with the only path that is read for each; servers may be a table
+instead."""
 _ABOUT = frozenset({
     "$schema", "author", "category", "description", "displayName", "homepage", "keywords", "license",
     "name", "repository", "strict", "tags", "version",

@@ -83,7 +83,7 @@ class BundleStore:
         return self._folder(bundle)
 
     def staged(self, content: BundleContent) -> str:
-        """Write a content beside the copies, where it is not in use yet; returns its folder."""
+        """Write the content of a bundle into a new folder that is not in use yet; returns the folder."""
         os.makedirs(self._copies, mode=0o700, exist_ok=True)
         folder = tempfile.mkdtemp(dir=self._copies, prefix=".new-")
         for name, file in content.files.items():

@@ -78,7 +78,7 @@ class SqliteJournal:
             _forget(connection, entry)
 
     def entries(self, conversation: ConversationId) -> Sequence[JournalEntry]:
-        """What can be undone, newest first."""
+        """The edits that can be undone, newest first."""
         rows = self._database.query(
             "SELECT id, call, operation, at FROM entries WHERE conversation = ? ORDER BY id DESC",
             conversation,

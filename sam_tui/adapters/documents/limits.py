@@ -72,7 +72,7 @@ class GatheredText:
         self.characters = 0
         self.size = 0
         self.cut = ""
-        """Why it stopped early, or empty."""
+        """Why reading stopped early; empty if it did not."""
 
     def goes_on(self) -> bool:
         """Whether one more page (sheet, chapter) may be taken."""

@@ -30,12 +30,12 @@ class Batch:
     def __init__(self, rename: _Rename, *, alone: bool) -> None:
         self._rename = rename
         self._alone = alone
-        """Whether there is but one step, which needs nothing to be set aside."""
+        """Whether there is only one step, so that no entry has to be set aside."""
         self._held = ExitStack()
         self._back: list[Callable[[], None]] = []
         self._aside: list[OpenedEntry] = []
         self._emptied: list[OpenedEntry] = []
-        """Folders that gave way to a file; nothing is in them but what was set aside."""
+        """Folders that a file replaces; they contain only entries that were set aside."""
 
     def run(self, steps: Sequence[EditStep]) -> None:
         """Do all steps or none. Raises ``ToolError``."""

@@ -37,7 +37,7 @@ class BufferedFiles(LocalFiles):
         self._commands_run = commands_run
         self._secrets = Secrets("")
         self._unsaved: set[str] = set()
-        """Files whose buffer was another than the file when it was last looked at."""
+        """Files whose buffer in the editor differed from the disk at the last check."""
         self._editing = asyncio.Lock()
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:

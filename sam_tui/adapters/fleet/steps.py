@@ -79,7 +79,7 @@ class StepQueues:
         await asyncio.to_thread(queue.put, [message])
         try:
             result = await self._home(queue, message, context)
-        finally:  # also when the step's time is over: its worker hears of it at its next beat
+        finally:  # also when the step's time is over: its worker learns that with its next heartbeat
             self.leases.forget(message.id)
             await asyncio.shield(asyncio.to_thread(queue.cancel, [message.id]))
         if result.status == "COMPLETED" and result.worker_agent_role != message.assigned_agent_role:

@@ -50,7 +50,7 @@ class Rate:
 
 
 class FleetLimits(BaseModel):
-    """What holds for the whole fleet."""
+    """The limits of the whole fleet."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     at_once: Annotated[int, Field(ge=1)] = 4

@@ -37,8 +37,7 @@ class TaskFolder:
 
     path: Path
     repository: Path
-    """The git repository beside the task's folder, with what the task starts from. No task can write to
-    it."""
+    """The git repository with what the task starts from, beside its folder. No task can write to it."""
     commit: str
 
     def patch(self) -> str:

@@ -309,7 +309,7 @@ class FileHooks:
         return self._trust.look() == "trusted"
 
     def _current(self) -> Iterable[Hook]:
-        """The hooks in use: those of others only while their files are trusted as they are."""
+        """The hooks in use: the person's, and those of files that are trusted as they are now."""
         self._reread(self._user)
         yield from self._user.hooks
         for file in (self._project, *self._bundle_files()):

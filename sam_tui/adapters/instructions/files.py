@@ -36,8 +36,7 @@ class Sources:
     nested: Callable[[], Sequence[str]]
     clean: Callable[[str], str]
     rules: Callable[[], DefinitionListing] = DefinitionListing
-    """Files of the ``rules`` folders. A file with ``paths`` in its front matter applies to these paths
-    alone."""
+    """Files of ``rules`` folders. One with ``paths`` in its front matter applies to these paths alone."""
 
 
 def add_note(config_dir: str, text: str) -> str:

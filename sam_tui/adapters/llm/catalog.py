@@ -62,9 +62,9 @@ class ProviderCatalog:
         self._prices = prices
         self._facts_of = facts
         self._home = ""
-        """The host that the key of the person is for; empty while they named neither it nor a model."""
+        """The host that the person's key is for; empty if they named neither a host nor a model."""
         self._keys: dict[str, str] = {}
-        """Keys that were given later, by host."""
+        """Keys that were entered later, by host."""
 
     async def offers(self, current: Model | None = None) -> Sequence[ModelOffer]:
         """All available models, the one in use first, the embedded script last. Takes two seconds at
@@ -137,7 +137,7 @@ class ProviderCatalog:
         return self._facts_of((offer.model,)).get(offer.model, ModelFacts()).price
 
     def key_variable(self, offer: ModelOffer) -> str:
-        """The variable of the provider's key; empty where requests go to another host than its own."""
+        """The variable of the provider's key; empty if requests go to another host."""
         prefix, slash, _ = offer.model.partition("/")
         provider = by_prefix(prefix) if slash else of_bare_name(offer.model)
         if provider is None or not provider.keys or self._address(offer):

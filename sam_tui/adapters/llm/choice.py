@@ -171,7 +171,7 @@ def _is_at_home(owner: Provider | None, base: str) -> bool:
 
 
 def _named(model: str) -> Provider | None:
-    """The provider that a model string begins with, where that has an address of its own."""
+    """The provider that a model string begins with, if it has an address of its own."""
     prefix, slash, _ = model.partition("/")
     named = by_prefix(prefix) if slash else None
     return named if named is not None and named.base else None
@@ -235,7 +235,7 @@ def _wire_name(model: str, named: Provider | None, base: str) -> str:
 
 def _options(wish: Wish, owner: Provider | None) -> Mapping[str, object]:
     if owner is not None and owner.prefix == "openrouter":
-        return {"usage": {"include": True}, **wish.options}  # makes OpenRouter tell the cost
+        return {"usage": {"include": True}, **wish.options}  # makes OpenRouter report the cost
     return wish.options
 
 

@@ -247,7 +247,7 @@ def plausible(usage: Usage) -> Usage:
 
 
 def read_usage(raw: Mapping[str, Any]) -> Usage:
-    """Usage as OpenAI, DeepSeek and OpenRouter write it; the cost only where the server says it."""
+    """Usage in the forms of OpenAI, DeepSeek and OpenRouter; the cost only if the server reports it."""
     prompt = mapping_of(raw.get("prompt_tokens_details"))
     completion = mapping_of(raw.get("completion_tokens_details"))
     cached = prompt.get("cached_tokens") or raw.get("prompt_cache_hit_tokens")

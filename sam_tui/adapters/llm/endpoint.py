@@ -67,7 +67,7 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """Where chat completions are asked for."""
+        """The URL of chat completions."""
         return f"{self.base}/chat/completions"
 
     @property

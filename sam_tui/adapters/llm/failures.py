@@ -16,8 +16,7 @@ from sam_tui.core.text.nesting import mapping_of
 
 _LONGEST = 600
 _LONGEST_READ = 16 * 1024
-"""The most characters of a refusal that are read. A proxy's page may be longer, but begins with the
-reason."""
+"""The most characters of a refusal that are read: a proxy's long page begins with the reason."""
 _SHORTEST_KEY = 4
 """Shorter keys are not masked: they are fillers such as ``x``, and masking them would garble the text."""
 _PIECE = 8

@@ -137,7 +137,6 @@ class LiteLLMWire:
         self._refused: Callable[[bytes], ProviderRefusal] | None = None
         self._body = b""
         self.beginning = b""
-        """The first bytes of the response."""
         self._event_error: ProviderRefusal | None = None
         self.error: ModelError | None = None
         self.answered = False

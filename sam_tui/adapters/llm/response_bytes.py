@@ -213,8 +213,7 @@ class Intake:
 
 
 LINE_BYTES = 32
-"""One line of a response is allowed for so many bytes of an answer's limit: each line takes its reader
-time."""
+"""One line is allowed for so many bytes of the limit of an answer: each line takes its reader time."""
 _COMMENT = re.compile(rb"(?<![^\n]):[^\r\n]*\r?\n")
 _EMPTY = re.compile(rb"\n(?:\r?\n){2,}")
 

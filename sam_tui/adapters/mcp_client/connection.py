@@ -51,7 +51,7 @@ class Connection:
         self.settings = settings
         self.fitted = FittedServer()
         self.caller = _NO_CALLER
-        """The last conversation that had a message or a call."""
+        """The last conversation that sent a message or made a call."""
         self._around = around
         self._error = settings.fault
         self._standing: ServerStanding = "failed" if settings.fault else "waiting"
@@ -67,10 +67,10 @@ class Connection:
         self._starts: list[float] = []
         self._came_once = False
         self._failures = 0
-        """How often it did not come up since it last did."""
+        """The number of failed starts since the last successful one."""
         recalled = around.remembered.recall(settings) if self.usable else None
         self.tools_known = recalled is not None
-        """Whether its tools are known: from now, or from the last time."""
+        """Whether the tools are known: from this start of the server or from an earlier one."""
         if recalled is not None:
             self.fitted = fitted(settings.name, recalled)
         self._logins = CallLogins(settings.name, self.log_in)

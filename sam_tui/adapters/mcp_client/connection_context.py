@@ -133,7 +133,7 @@ class Logins:
 
 
 def challenge_path(path: str) -> str:
-    """The file with what a server refused a request with, beside the file of its login."""
+    """The file of the challenge of a refused request, beside the file of the server's login."""
     return f"{path}.challenge"
 
 

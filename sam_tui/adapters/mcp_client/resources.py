@@ -21,7 +21,7 @@ from sam_tui.adapters.mcp_client.tool_descriptions import RawTool
 from sam_tui.core.ports.servers import ServerNames, ServerPrompt, TypedValue
 
 LIST, READ = "resources/list", "resources/read"
-"""The names of the tools for resources: methods of the protocol, which no server's tool is called."""
+"""The names of the tools for resources: methods of the protocol, no tool's names."""
 MOST_VALUES, LONGEST = 100, 300
 """The most values that a server may propose at once, and the most characters of a value or a name."""
 _URI, _NAME = re.compile(r"[^\s\"`)\]]+"), re.compile(r"[\w./-]+")

@@ -45,9 +45,7 @@ class ServerSettings:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     disabled: bool = False
     start_seconds: float = START_SECONDS
-    """Seconds that the server has to start."""
     call_seconds: float = CALL_SECONDS
-    """Seconds that a call may take."""
     summary: str = ""
     fault: str = ""
     http: bool = False

@@ -25,8 +25,7 @@ MOST_TOOLS, MOST_CHARACTERS = 128, 80_000
 """The most tools of one server, and the most characters of all their descriptions and schemas."""
 DEEPEST = 16
 PROMPT = "prompts/get"
-"""The name of the tool for a server's prompts: a method of the protocol, which no server's tool is
-called."""
+"""The name of the tool for a server's prompts: a method of the protocol, no tool's name."""
 MOST_BYTES, MOST_FILES = 4_000_000, 100
 _APPROVED = "approved-"
 _DESTRUCTIVE = "destructiveHint"

@@ -60,7 +60,6 @@ class PolicyFile:
     exists: bool = False
     sandbox: SandboxTerms = UNSAID
     text: str = field(default="", repr=False)
-    """The content of the file."""
     local: tuple[str, ...] = ()
     """``host:port`` of servers that the web tools may reach although their addresses are not public."""
     ignored: tuple[str, ...] = ()

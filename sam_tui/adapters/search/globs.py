@@ -28,7 +28,7 @@ class Glob:
         whole = "|".join(_regex(parts) for parts in self._alternatives)
         self._match = re.compile(f"(?:{whole})\\Z", re.DOTALL).match
         self.hidden = any(part.startswith(".") for parts in self._alternatives for part in parts)
-        """Whether it names something that begins with a dot."""
+        """Whether a part of the glob begins with a dot."""
         self.everything = ["**"] in self._alternatives
         """Whether the glob matches every path."""
 
@@ -143,7 +143,7 @@ def _runs(part: str) -> list[str]:
 
 
 def _class_end(part: str, begin: int) -> int:
-    """Where the class ends, or -1; a ``]`` right after the opening belongs to the class."""
+    """The index of the end of a class, or -1; a ``]`` directly after the opening belongs to the class."""
     first = begin + 1 if part[begin : begin + 1] in ("!", "^") else begin
     return part.find("]", first + 1)
 

@@ -154,7 +154,7 @@ class RipgrepRecords:
         self._skipping = b""
         self._number = b""
         self.complete = False
-        """Whether the closing summary came: the search began and was not cut."""
+        """Whether ripgrep's closing summary was read, so that the search ran to its end."""
 
     def feed(self, chunk: bytes) -> Iterator[GrepHit]:
         """The hits in the lines that ``chunk`` completes."""

@@ -266,7 +266,7 @@ def _leads(node: "Node") -> bool:
 
 
 def _words_after(node: "Node") -> "list[Node]":
-    """What the grammar counts to a redirection and belongs to the command: ``rm 2>&1 -rf x``."""
+    """Words of the command that the grammar takes for part of a redirection: ``rm 2>&1 -rf x``."""
     if node.type == "file_redirect":
         return node.children_by_field_name("destination")[1:]
     return [

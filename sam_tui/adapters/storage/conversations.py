@@ -43,7 +43,7 @@ class SqliteConversations:
         self._folders = folders
         self._writers = writers
         self._read: tuple[object, list[_Entry]] = (None, [])
-        """The whole history that was read last: opening one takes it three times."""
+        """The history that was read last, because opening a conversation needs it three times."""
         self.claim = writers.claim
         self.release = writers.release
         self.writer = writers.writer
@@ -280,7 +280,7 @@ class SqliteConversations:
         self._keep_texts(conversation, "queued", prompts)
 
     def pins(self, conversation: ConversationId) -> list[str]:
-        """What the person pinned, in order."""
+        """The texts that the person pinned, in order."""
         return self._texts(conversation, "pins")
 
     def keep_pins(self, conversation: ConversationId, texts: Sequence[str]) -> None:

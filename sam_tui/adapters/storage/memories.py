@@ -108,7 +108,7 @@ class MemoryVectors:
         self._database = database
         self._embedder = embedder
         self.prepared: dict[str, bytes] = {}
-        """The unit vectors of texts that may come next, as they are stored."""
+        """Unit vectors, as they are stored, of texts that may be stored or searched next."""
 
     async def prepare(self, texts: Sequence[str]) -> None:
         """Compute vectors ahead, a batch at a time; a refusal leaves it to the words."""
@@ -315,7 +315,7 @@ class SqliteMemories:
 
 
 def content_digest(text: str) -> str:
-    """SHA-256 of what a text says: compatibility forms and white space do not make a difference."""
+    """SHA-256 of a text in compatibility form, without regard to white space."""
     plain = " ".join(unicodedata.normalize("NFKC", storable(text)).split())
     return hashlib.sha256(plain.encode()).hexdigest()
 

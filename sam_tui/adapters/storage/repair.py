@@ -21,8 +21,7 @@ _REBUILT = ("message_words", "indexed_messages", "writers")
 _SHADOWS = ("_data", "_idx", "_content", "_docsize", "_config")
 _SIDE_FILES = ("-wal", "-shm")
 _MAGIC, _HEADER, _SIZE = b"SQLite format 3\0", 100, slice(28, 40)
-"""The SQLite file format: the first bytes, the length of the header, the header's fields for the file
-size."""
+"""The SQLite file format: its first bytes, the length of its header, the header's fields for its size."""
 _INTERIOR, _LEAF = 5, 13
 """The types of the b-tree pages of a table: one that refers to other pages, one with rows."""
 _LARGEST = 2**63 - 1
@@ -264,7 +263,7 @@ def _around_damage(old: sqlite3.Connection, table: str, names: list[str]) -> Ite
                 yield ()
             if not last and not after and not _has_root(old, table):
                 return
-        # The next number; behind many that cannot be read in longer steps, because no one knows the last.
+        # The next number; after many unreadable ones in longer steps, because the last one is unknown.
         after += 1 + (after - last) // _SINGLE_STEPS
 
 

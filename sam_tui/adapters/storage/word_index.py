@@ -45,7 +45,7 @@ def terms(text: str) -> list[str]:
 
 
 def telling(words: list[str]) -> list[str]:
-    """The distinct terms without the common ones, or all of them where no other is left."""
+    """The distinct terms without the common ones; all of them if no other remains."""
     distinct = list(dict.fromkeys(words))
     return [term for term in distinct if term not in _COMMON_STEMS] or distinct
 
@@ -118,7 +118,7 @@ class WordHit:
 
 
 class WordIndex:
-    """One FTS5 table with the columns ``scope`` and ``words``; rows are those of what is indexed."""
+    """One FTS5 table with the columns ``scope`` and ``words``, and a row for each indexed text."""
 
     def __init__(self, database: Database, table: str) -> None:
         self._database = database

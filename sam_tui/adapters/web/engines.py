@@ -143,7 +143,7 @@ class Brave:
             headers={"x-subscription-token": self._key, "accept": "application/json"},
         )
         answer = decoded(page, "Brave Search")
-        # News stand at the top, web results one level below.
+        # News are at the top level, web results one level below.
         nested = rows([answer.get("web")])
         results = rows(nested[0].get("results") if nested else answer.get("results"))
         return first(
@@ -224,7 +224,7 @@ class GoogleSearch:
         try:
             page = await self._web.fetch(url)
         except ToolError as error:
-            # The address holds the key, which must not stand in an error.
+            # The address contains the key, which must not appear in an error.
             text = str(error).replace(url, "Google Custom Search").replace(self._key, "…")
             raise ToolError(text, hint=error.hint) from None
         return rows(decoded(page, "Google Custom Search").get("items"))

@@ -40,7 +40,7 @@ class Decoder:
         self._taken = 0
         self.body = bytearray()
         self.full = False
-        """Whether the limit was reached with more to come."""
+        """Whether there was more content than the limit."""
         match encoding.strip().lower():
             case "" | "identity":
                 self._inflate: Any = None

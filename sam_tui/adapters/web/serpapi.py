@@ -81,7 +81,7 @@ class SerpApiClient:
         try:
             page = await self._web.fetch(url, seconds=60.0)
         except ToolError as error:
-            # The address holds the key, which must not stand in an error.
+            # The address contains the key, which must not appear in an error.
             raise ToolError(str(error).replace(url, "SerpApi").replace(self._key, "…")) from None
         return decoded(page, "SerpApi")
 

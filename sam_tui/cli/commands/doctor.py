@@ -48,7 +48,7 @@ def doctor_command(**values: Any) -> int:
     with contextlib.ExitStack() as lent:
         closed = _careful("audit log", lambda: _database(folders))
         if closed.state == "missing" or _unwritable(folders.data_dir):
-            # That is told once: all else is looked at with a folder that is thrown away.
+            # That is reported once: everything else is checked with a temporary folder.
             folder = lent.enter_context(tempfile.TemporaryDirectory(prefix="sam-tui-doctor-"))
             values = {**values, "data_dir": folder}
         checks = examine(folders, workspace_of(values), values, closed)

@@ -222,7 +222,7 @@ class _Explainer:
         self._runtime = runtime
         self._conversation = conversation
         self.reach = HostTerms()
-        """What commands reach where they are held to hosts."""
+        """The hosts that commands reach, if the network is limited to hosts."""
 
     def explain_lines(self, out: HeadlessOutput) -> int:
         """One answer for each line of standard input; 2 when any could not be understood."""

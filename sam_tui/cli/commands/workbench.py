@@ -108,7 +108,7 @@ def _open(values: options.Values) -> int:
     conversation, runtime, how = None, None, options.opening_of(values)
     chooses = values["resume"] == options.CHOOSE
     if values["latest"] or (values["resume"] and not chooses):
-        # Which conversation is meant stands in the store, and a wrong id should not cost a screen.
+        # The store has the conversation; a wrong id is reported before the screen is drawn.
         runtime = options.open_runtime(
             values, attended=True, keeps_terminals=True, program="the workbench"
         )

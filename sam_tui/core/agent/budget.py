@@ -42,8 +42,7 @@ class Budget:
     usage: Usage = field(default_factory=Usage)
     parent: "Budget | None" = None
     limits: Limits = Limits()
-    """Limits of tokens and dollars, checked before each step, and up to how many steps ``max_steps`` may
-    be raised."""
+    """Limits of tokens and dollars, checked before each step, and of raising ``max_steps``."""
     unmetered: bool = False
     """Whether the provider left out the usage of an answer, so that ``usage`` is too low."""
 

@@ -124,7 +124,7 @@ def _shortened(messages: Sequence[Message], aim: int, limit: int) -> Compacted:
 
 
 def _condensed(messages: Sequence[Message], within: range, pin: int | None) -> tuple[int, ...]:
-    """Where the messages stand that a summary replaces: all but the pinned one, summaries and notes."""
+    """Indexes of the messages that a summary replaces: all but the pinned one, summaries and notes."""
     return tuple(
         i for i in within if i != pin and not _is_summary(messages[i]) and not is_notes(messages[i])
     )

@@ -53,9 +53,9 @@ class Endings:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self.early: AnswerEnd = "complete"
-        """How the last answer ended by itself."""
+        """How the last answer ended."""
         self.fault: SamError | None = None
-        """Why the turn ends, where that is an answer that ended too early."""
+        """Why the turn ends because of an answer that ended too early; None if it does not."""
         self._asked = False
 
     def request(

@@ -42,7 +42,7 @@ class History:
         self._messages: list[Message] = []
         self._tally = self._counted()
         self.tokens = 0
-        """What the messages take, as ``tokens.total`` estimates it; stored, not counted by each turn."""
+        """The estimated tokens of all messages (``tokens.total``), stored so that no turn counts them."""
         self._calls: set[CallId] = set()
         self._answered: set[CallId] = set()
 
@@ -136,7 +136,7 @@ class History:
         return len(calls)
 
     def add_usage(self, usage: Usage) -> None:
-        """Count what a model call used."""
+        """Add the usage of a model call."""
         self._store.add_usage(self.conversation, usage)
 
     def _remember(self, message: Message) -> None:

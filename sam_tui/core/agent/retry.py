@@ -98,7 +98,7 @@ class FallbackModel:
 
     @property
     def host(self) -> str:
-        """Where the model in use is."""
+        """The host of the model in use."""
         return self._models[self._at].host
 
     @property

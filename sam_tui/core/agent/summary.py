@@ -222,7 +222,7 @@ def _questions(calls: Iterable[ToolCall], results: Iterable[ToolMessage]) -> lis
 
 
 def _prompts(calls: Iterable[ToolCall]) -> Iterator[tuple[CallId, str]]:
-    """What the agent asked the person."""
+    """The questions of the agent to the person."""
     for call in calls:
         prompt = _arguments(call).get("prompt")
         if _tool(call.name) == "user_collaboration" and isinstance(prompt, str):

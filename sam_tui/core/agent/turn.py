@@ -120,7 +120,7 @@ class Turn:
         self._conversation = history.conversation
         self._gate = gate
         self.opening = ""
-        """How its session began (``startup``, ``resume``), in the first turn of one."""
+        """How the session began (``startup``, ``resume``); empty except in its first turn."""
         self._steering: Steering = tuple
         self._hooks: HookedTurn | None = None
         notetaker = engine.notetaker

@@ -79,7 +79,7 @@ class Guard:
         self.network: Network = terms.network
         self.shield = terms.shield
         self.refusals = Refusals()
-        """What the agent may ask leave for."""
+        """Refused operations for which the agent may request permission."""
         self._sources = terms.sources
         self._rehearses = terms.rehearses
         self._waiting = WaitingQuestions(inquiries, terms.shield)

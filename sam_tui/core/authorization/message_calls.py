@@ -49,7 +49,7 @@ class MessageCalls(Generic[R]):
         self._foreseen: dict[InquiryId, tuple[R, ApprovalRequest]] = {}
         self._answers: dict[CallId, tuple[R, ApprovalRequest, Approval]] = {}
         self.answered = 0
-        """Calls of the message that the person has decided on so far."""
+        """The number of calls of the message that the person has decided."""
 
     def announce(
         self,

@@ -64,7 +64,7 @@ def summary_of(access: OutsideAccess, run: OutsideRun) -> str:
 
 
 def then_of(access: OutsideAccess) -> str:
-    """What a yes does, in words."""
+    """The effect of a yes, in words."""
     return LIVE if access.change is None else f"{access.change.why}. {PLANTED}"
 
 

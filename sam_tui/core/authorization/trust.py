@@ -21,7 +21,7 @@ class FolderTrust:
     ) -> None:
         self.folder = folder
         self.ignored = ignored
-        """What of its policy could not be used when the program began, in words."""
+        """The parts of the folder's policy that could not be used when the program started, in words."""
         self._store = store
         self._state: TrustState = state
         self._changed: Callable[[TrustState], None] | None = None

@@ -82,7 +82,7 @@ EditStep = Put | Move | Drop
 
 
 class EditableFiles(Files, Protocol):
-    """Files whose changes are checked against what was read, and made together or not at all."""
+    """Files that are changed together or not at all, and only if they are as they were read."""
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
         """A regular file at this moment, with at most ``limit`` bytes of content. Raises ``ToolError``."""

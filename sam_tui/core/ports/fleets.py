@@ -84,5 +84,5 @@ class FleetControl(Protocol):
         ...
 
     def retry(self, id: str) -> None:
-        """Go on with a fleet in a program of its own, and do again what failed."""
+        """Continue a fleet in a separate program, and do its failed tasks again."""
         ...

@@ -267,7 +267,7 @@ class DocumentStore(Protocol):
 
 
 class Archive(Protocol):
-    """What left a conversation's context, searchable."""
+    """Searches messages that left the context of a conversation."""
 
     def add(self, chunk: ArchivedChunk) -> None:
         """Keep a chunk; one of the same number is replaced."""

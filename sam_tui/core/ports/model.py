@@ -139,7 +139,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class ModelOffer:
-    """A model that could be used now. ``source`` says where it was found, in words for people."""
+    """A model that can be used now. ``source`` says in words where it was found."""
 
     label: str
     model: str

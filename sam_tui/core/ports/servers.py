@@ -8,8 +8,7 @@ from sam_tui.core.accesses import Access
 from sam_tui.core.ids import NO_CONVERSATION, ConversationId
 
 ServerSource = Literal["user", "project", "flag", "client", "bundle"]
-"""Who configured the server: the person, the project, ``--mcp-config``, a client (an editor) or a
-bundle."""
+"""Who configured it: the person, the project, ``--mcp-config``, a client (an editor) or a bundle."""
 ServerStanding = Literal["waiting", "starting", "ready", "ended", "failed", "untrusted", "disabled"]
 """``waiting``: not yet started. An ``ended`` server is started again by the next call."""
 

@@ -116,7 +116,7 @@ class AttemptRow:
 
     @property
     def output(self) -> dict[str, Any] | None:
-        """What was handed in."""
+        """The output that was handed in."""
         return json.loads(self.output_json) if self.output_json else None
 
 

@@ -31,7 +31,7 @@ _PROMPT = re.compile(r"/([A-Za-z0-9][\w-]*):([\w./-]+)(?:\s+(.*))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ServerText:
-    """What a server gave for a ``name`` in a message; where not ``ok`` why it gave nothing."""
+    """A server's text for a ``name`` in a message; without ``ok``, why there is none."""
 
     name: str
     text: str

@@ -185,8 +185,7 @@ _ALONE = (
     r"(?:(?<![A-Za-z0-9_])|(?<=[a-z0-9]_)|(?<=\\[nrtbfv])|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2})"
     r"|(?<=%[0-9A-Fa-f]{2})|(?<==[0-9A-F]{2})|(?<=\[[0-9]m)|(?<=[;0-9][0-9]m))"
 )
-"""May precede a secret: no part of a word, but an escape of JSON, a string, an address, a mail or a
-terminal."""
+"""May precede a secret: no word, but an escape of JSON, a string, an address, a mail or a terminal."""
 
 _NOT_VALUES = re.compile(
     r"[$%{}()\[\]\\\"'`<>]|::|^[/.:]|^os\.environ|^https?:|^[\w.]+\.[\w.]+\.[a-z]+$"

@@ -81,7 +81,7 @@ def _on_from(text: str, at: int) -> int:
 
 
 def _back_from(text: str, least: int, end: int) -> int:
-    """Where a key whose beginning is missing starts: with the first line that can be of it."""
+    """The start of a key whose beginning is missing: the first line that can be part of it."""
     start, full, short = end, False, False
     pieces = list(_pieces(text, max(least, end - _LONGEST), end))
     for begin, stop in reversed(pieces[:-1]):

@@ -77,13 +77,13 @@ class Shield:
         self._placeholders: dict[str, str] = {}
         self._known: dict[str, str] = dict(known)
         self._by_length: tuple[list[int], list[str]] = ([], [])
-        """The known values from the longest to the shortest, and their lengths below zero, to search."""
+        """The known values from the longest on, and their negated lengths, for a binary search."""
         self._worded: list[str] = []
-        """The known values that contain blanks."""
+        """The known values with blanks."""
         self._heads: dict[str, list[str]] = {}
-        """The known values that can be cut, by their first characters; made when it is needed."""
+        """Known values that may be shortened, by their first characters; built when first needed."""
         self._returned = set(returned)
-        """Names of the secrets that were put back into a text: only of these can a part be left in one."""
+        """Names of the secrets that were inserted into a text: only of these, a text may contain a part."""
         self._seen_values: dict[str, set[str]] = {}
         self._given: set[str] = set()
         self._shown: set[str] = set()
@@ -182,7 +182,7 @@ class Shield:
         return data
 
     def mask_data(self, data: object) -> Any:
-        """Placeholders in every text of lists and objects, also for what its name alone gives away."""
+        """Redact every text in lists and objects; the name of a field can mark its value as a secret."""
         if isinstance(data, str):
             return self.mask(data).text
         if isinstance(data, list | tuple):

@@ -10,7 +10,7 @@ class Tail:
 
     def __init__(self, limit: int) -> None:
         self.end = 0
-        """The index behind the last character."""
+        """The index after the last character."""
         self._limit = limit
         self._pieces: deque[str] = deque()
         self._size = 0

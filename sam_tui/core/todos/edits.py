@@ -70,7 +70,7 @@ def extended(
 
 
 def differences(span: EditSpan, named: Callable[[Todo], str]) -> list[str]:
-    """What a person did, a few words for each change; ``named`` gives an item's id and title."""
+    """The person's changes in a few words each; ``named`` gives an item's id and title."""
     old = {item.id: item for item in span.before}
     new = {item.id: item for item in span.after}
     rows = [f"removed {named(item)}" for id_, item in old.items() if id_ not in new]

@@ -87,7 +87,7 @@ def with_status(items: Iterable[Todo], status: TodoStatus) -> list[Todo]:
 
 
 def completed_ids(items: Iterable[Todo]) -> frozenset[int]:
-    """The ids of what is done."""
+    """The ids of the completed items."""
     return frozenset(item.id for item in items if item.status == "completed")
 
 

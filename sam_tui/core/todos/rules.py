@@ -231,7 +231,7 @@ def _about_cycles(items: Sequence[Todo]) -> list[TodoFinding]:
                 "cycle", first, f"Todo {first} depends on itself in a cycle: {_shown(path)}"
             )
         )
-        # The path is told once: told to every member it would grow with the square of the cycle.
+        # The path is reported once: with every member, the text would grow with the square of the cycle.
         findings += [
             TodoFinding(
                 "cycle", id_, f"Todo {id_} is part of the same dependency cycle as todo {first}"

@@ -160,7 +160,7 @@ class Rewinder:
 
 
 def files_untouched(plan: RewindPlan) -> str:
-    """How many files stay as they are because only others changed them; empty where there is none."""
+    """The number of files, in words, that stay because only others changed them; empty for none."""
     if plan.untouched == 1:
         return "1 file that only other programs changed stays as it is."
     stay = f"{plan.untouched} files that only other programs changed stay as they are."

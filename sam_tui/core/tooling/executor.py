@@ -120,13 +120,13 @@ class Executor:
         self.registry = registry
         self.asker = asker
         self.shield = surroundings.guard.shield
-        """Puts placeholders for secrets on the way out, and the secrets back on the way in."""
+        """Replaces secrets by placeholders in results, and placeholders by secrets in arguments."""
         self.gates = surroundings.gates
         self.hooks = surroundings.hooks
         self._surroundings = surroundings
         self._broken = surroundings.broken
         self._broken_off: dict[CallId, str] = {}
-        """What calls said that were cancelled, until their result is made."""
+        """The output of cancelled calls, until their results are made."""
         self._guard = surroundings.guard
         self._log, self._bus = surroundings.log, surroundings.bus
         self._clock = surroundings.clock
@@ -241,7 +241,7 @@ class Executor:
         return self._finish(plan, conversation, result, None, self._clock.monotonic())
 
     def foresee(self, plan: CallPlan, conversation: ConversationId) -> Request | None:
-        """What a call would put to the guard now; None where it would not come to that."""
+        """The request that a call would make to the guard as things stand; None if it would make none."""
         try:
             self._require_open(plan, conversation)
             return self._request(plan, conversation, "")

@@ -46,7 +46,7 @@ RUN_HOOK = "hooks.run"
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """On whose behalf hooks are asked: a call, or a turn, whose ``call`` is made up."""
+    """For whom hooks run: a call, or a turn, which gets a generated ``call``."""
 
     conversation: ConversationId
     call: CallId
@@ -282,7 +282,7 @@ def _strictness(answer: HookAnswer) -> int:
 
 @dataclass(slots=True)
 class HookedCall:
-    """The hooks of one call: those before it may deny it, those after it may object."""
+    """The hooks of one call: those before it may deny it, those after it may object to its result."""
 
     hooking: Hooking
     request: Request

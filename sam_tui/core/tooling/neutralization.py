@@ -97,9 +97,9 @@ class EchoFilter:
         self._held = ""
         self._after_echo = False
         self._reminder: list[str] = []
-        """A reminder without its end so far: it may still be an echo."""
+        """The pieces of a reminder whose end has not come yet, which may be an echo."""
         self._seam = ""
-        """The last characters of the reminder, which may begin its end."""
+        """The last characters of that reminder, in which its end may begin."""
 
     def __call__(self, piece: str) -> str:
         """What can be shown now of everything that came; often the piece itself."""

@@ -95,7 +95,7 @@ class HostQuestions:
         self._request = request
         self._record = record
         self.refusal: Decision | None = None
-        """The newest decision that did not allow the call."""
+        """The newest decision that refused an access of the call."""
 
     @property
     def approves_all(self) -> bool:

@@ -53,7 +53,7 @@ CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A name from a call: the tool, and the operation where the name already says which."""
+    """A name from a call: the tool, and the operation if the name contains it."""
 
     tool: Tool
     operation: Operation[Any] | None
@@ -78,8 +78,8 @@ class Registry:
         self._aliases = self._operation_aliases()
 
     def require(self, names: Iterable[str]) -> None:
-        """Raises ``UsageError`` where a name is no tool or ``tool.operation``; those of servers may
-        come later."""
+        """Raises ``UsageError`` for a name that is no tool or ``tool.operation``, except of a server's
+        tool."""
         for name in names:
             head, _, operation = name.partition(".")
             offer = self._offers.get(head)
@@ -270,7 +270,7 @@ def validate_arguments(
 
     from sam_tui.core.tooling.arguments import UnknownArguments
 
-    # Which tool and which operation is meant may stand among the arguments: seed 004.
+    # The arguments may name the tool and the operation: seed 004.
     routing = {"operation"} | ({"tool"} if fields.get("tool") == tool.name else set[str]())
     unknown = UnknownArguments(routing)
     try:

@@ -16,13 +16,13 @@ UNGATED: Final = frozenset({
     "workflow", "user_collaboration", "read_tool_result", "find_tools",
     "JARVIS", "IronManusStateGraph", "HealthCheck",
 })  # fmt: skip
-"""Tools that are never gated: to advance, to ask, to look, and to read on in what a call returned."""
+"""Tools that can always be called: to advance, to ask, to check, and to read the rest of a result."""
 
 STEERING: Final = frozenset({
     *(f"workflow.{verb}" for verb in ("start", "replan", *VERBS)),
     "JARVIS", "IronManusStateGraph",
 })  # fmt: skip
-"""What an agent that was given a single step has no say in."""
+"""Operations that an agent with a single step may not call."""
 
 _READ = (
     "file_operations.read_file", "file_operations.list_dir", "file_operations.get_errors",
@@ -67,7 +67,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "KnowledgeSynthesize": ("think",),
     "JARVIS": ("workflow",),
 }
-"""Names for several operations, and what other agents call ours: seeds 000 and 001."""
+"""Names for several operations, and names that other agents have for ours (seeds 000 and 001)."""
 
 
 def entries(tools: Sequence[str]) -> tuple[str, ...]:

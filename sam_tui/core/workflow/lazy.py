@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sam_tui.core.workflow.views import Phase
 
 DATABASE = "workflows.db"
-"""The store in a data folder; who only wants to know whether there is one looks for this file."""
+"""The file of the store in a data folder; without it, there are no executions."""
 
 
 @dataclass(frozen=True, slots=True)

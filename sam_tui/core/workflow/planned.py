@@ -22,13 +22,13 @@ from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import MODES, Advanced, ExecutionView, ModelStep, StepView
 
 PLAN = "plan"
-"""The bundled workflow that plans."""
+"""The name of the bundled workflow that makes a plan."""
 _STATUS = {"completed": "COMPLETED", "failed": "FAILED", "running": "RUNNING", "skipped": "SKIPPED"}
 _MATERIAL = 60_000
-"""Characters of what is synthesised."""
+"""The most characters of results that are synthesised."""
 Fields = dict[str, object]
 RequireModels = Callable[[Iterable[ModelStep], str], None]
-"""Raises ``ConfigurationError`` where steps, of a task with that AI service, lack a model."""
+"""Raises ``ConfigurationError`` if steps of a task with this AI service have no model."""
 
 
 class PlannedTasks:
@@ -207,7 +207,7 @@ def _message(view: ExecutionView) -> str:
 
 _EVENTS = 100_000
 BankFile = tuple[str, str]
-"""Name and text."""
+"""A name and a text."""
 _DECISIONS = {
     "plan_adopted": "A plan was adopted",
     "plan_approved": "The plan was approved",
@@ -216,7 +216,7 @@ _DECISIONS = {
     "budget_exhausted": "A budget was used up",
     "question_answered": "A person decided",
 }
-"""Events that are decisions, with their headings."""
+"""Events that are decisions, each with its heading."""
 _STATES = {"completed": "COMPLETED", "abandoned": "ABANDONED", "running": "RUNNING"}
 
 

@@ -35,13 +35,13 @@ from sam_tui.core.workflow.views import (
 )
 
 SYNTHESIZE = "synthesize"
-"""The bundled workflow that answers anew."""
+"""The name of the bundled workflow that answers again from the results."""
 SERVICE_CHOSEN = "service_chosen"
-"""The event of a task whose AI service was chosen."""
+"""The event of the choice of a task's AI service."""
 TASK_MATCHED = "task_matched"
-"""The event with the words of a task that a template matched."""
+"""The event with the text of a task that a template matched."""
 MOST_READ = 200_000
-"""Code points of an artifact in one piece."""
+"""The most code points of an artifact that are read at once."""
 _BRACKETS = str.maketrans("<>", "‹›")
 
 

@@ -13,10 +13,10 @@ from sam_tui.core.ports.workflows import (
 )
 
 RUNNER = "sam-tui run"
-"""The driver of a step that has a conversation of its own."""
+"""The driver of a step that has its own conversation."""
 
 MODES = ("EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK")
-"""How far a planned task goes (seed 002)."""
+"""What is done of a planned task (seed 002)."""
 
 VerbName = Literal["pause", "resume", "abandon", "retry", "decide"]
 Word = Literal["", "reason", "step", "choice"]
@@ -46,15 +46,15 @@ _VERBS = (
     Verb("decide", "answer its question", "Answer what a paused execution asks.", "choice"),
 )
 VERBS: Final[Mapping[VerbName, Verb]] = {verb.name: verb for verb in _VERBS}
-"""Every verb by its name: what the tool, midex, the command line and the workbench call."""
+"""The verbs of the tool, of midex, of the command line and of the workbench, by name."""
 FOR_MODELS: Final = tuple(verb for verb in _VERBS if verb.word != "choice")
-"""The verbs of a model: a person decides what a paused execution asks."""
+"""The verbs that a model may use: only a person decides what a paused execution asks."""
 
 Outcome = Literal[
     "started", "continued", "completed", "retried", "rolled_back", "replanned", "asked",
     "failed", "diverged", "waiting",
 ]  # fmt: skip
-"""What a verb led to. ``continued``: steps follow; ``waiting``: others still run."""
+"""The effect of a verb. ``continued``: further steps follow; ``waiting``: other steps still run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,14 @@ class Ticket:
     deadline: float | None
     task: TaskRow | None = None
     tool: str = ""
-    """The operation that a tool step calls, with its ``arguments``."""
+    """The operation that a tool step calls with ``arguments``."""
     arguments: Mapping[str, object] = field(default_factory=dict[str, object])
     choices: tuple[str, ...] = ()
-    """What a human step may be answered with; none: anything."""
+    """The possible answers of a human step; empty for any text."""
     max_calls: int | None = None
-    """Model calls that one attempt may make."""
+    """The most model calls of one attempt; None for no limit of its own."""
     wish: ModelWish = field(default_factory=ModelWish)
-    """The model that an llm step of a plan asks for."""
+    """The model that the step requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Advanced:
     message: str
     failures: tuple[Failure, ...] = ()
     target: str = ""
-    """The step gone back to, after ``rolled_back``."""
+    """The step to which the execution went back, if the outcome is ``rolled_back``."""
 
 
 class ModelStep(Protocol):
@@ -206,7 +206,7 @@ class Phase:
     tools: tuple[str, ...] | None
     state: ExecutionState
     alone: bool = False
-    """Whether the conversation was made for this one step, by a runner."""
+    """Whether a driver made the conversation for this one step."""
 
 
 @dataclass(frozen=True, slots=True)

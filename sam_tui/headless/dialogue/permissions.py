@@ -149,7 +149,7 @@ async def _answer(
 
 
 def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, dict[str, object]]:
-    """What is asked about: the call itself, or what it wants besides, in the guard's words."""
+    """The subject of an inquiry: the call itself, or what it also needs, in the guard's words."""
     tool = request.operation.partition(".")[0]
     if call is not None and not request.revision and tool == call.name.partition(".")[0]:
         return call.name, tool_input(call.arguments)

@@ -45,7 +45,7 @@ class TerminalPerson:
         """Whether they can be asked now: a process in the background would be stopped as it reads."""
         try:
             return self._is_there and os.tcgetpgrp(self._source) == os.getpgrp()
-        except OSError:  # a terminal that stops nobody, being nobody's own
+        except OSError:  # no controlling terminal, so nothing is stopped
             return self._is_there
 
     @asynccontextmanager

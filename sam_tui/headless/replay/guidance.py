@@ -26,7 +26,7 @@ class Guidance:
         self._left_out = {f"reminder {name}" for name in _changed_in_turns(recorded)}
         self._left_out |= {f"reminder {n}" for n, c in recorded.reminders.items() if c == "muted"}
         self.not_compared: dict[str, None] = {}
-        """Entries that were left out and only one side has, in order."""
+        """Entries that were left out because only one side has them, in order."""
 
     def compared(
         self, then: Sequence[str], now: Sequence[str], *, subagent: bool

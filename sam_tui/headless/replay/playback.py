@@ -120,9 +120,9 @@ class RecordedReplies:
         self._root = os.path.realpath(root)
         self._everything = everything
         self.not_repeated: list[str] = []
-        """What was allowed then, and is not allowed by a replay, in words."""
+        """Approvals of the recording that the replay did not give, in words."""
         self.repeated: list[str] = []
-        """What was allowed again though it is about more than the folder, in words."""
+        """Approvals that the replay gave although they concern more than the folder, in words."""
         self._answers = {a.call: placeholders.local(a.text) for a in scenario.answers}
         self._decided = {
             (d.call, d.operation, tuple(map(placeholders.local, d.targets))): d

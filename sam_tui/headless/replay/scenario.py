@@ -101,7 +101,7 @@ class RecordedTurn:
 
 @dataclass(slots=True, kw_only=True)
 class RecordedDecision:
-    """What was decided of a call."""
+    """The decision on a call."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 
@@ -274,7 +274,7 @@ def answers_of(
     numbers: Mapping[CallId, str],
     change: Change,
 ) -> list[RecordedAnswer]:
-    """What the person answered to the questions of a conversation; ``displays`` are those of its calls."""
+    """The person's answers to the questions of a conversation; ``displays`` are those of its calls."""
     questions = [m.call_id for m in messages if isinstance(m, ToolMessage) and m.name == _ASKING]
     return [
         RecordedAnswer(call=numbers[call], text=change(display.text))

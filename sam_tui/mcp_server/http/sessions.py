@@ -69,7 +69,7 @@ class StoredEvents:
         return self._last
 
     def stream(self, session: "SessionEvents", number: int) -> str | None:
-        """The stream that an event was told on; None for what is another's or no longer kept."""
+        """The stream of an event; None for an event of another session or one that is no longer stored."""
         entry = self._entries.get(number)
         return entry.stream if entry is not None and entry.session is session else None
 
@@ -123,9 +123,9 @@ class SessionEvents(EventStore):
     def __init__(self, events: StoredEvents) -> None:
         self._kept = events
         self.listeners: WeakValueDictionary[str, StreamListener] = WeakValueDictionary()
-        """Those of streams that are open, or may be resumed."""
+        """The connections of streams that are open or may be resumed."""
         self.agreed = ""
-        """The protocol version of the handshake, once it was answered."""
+        """The protocol version of the handshake; empty before it."""
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Store an event; returns its id."""

@@ -14,7 +14,7 @@ class Claims:
     def __init__(self, lazy: LazyWorkflows) -> None:
         self._lazy = lazy
         self._at_work: set[str] = set()
-        """Conversations that claimed a step here; a client that only reads takes none from them."""
+        """Conversations that claimed a step here; a client that only reads takes no step of theirs."""
 
     def take(self, tickets: Sequence[Ticket], client: Client, *, reads: bool = False) -> None:
         """Claim steps for a client, but not those that a living process of ours works on.

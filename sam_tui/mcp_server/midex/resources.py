@@ -237,7 +237,7 @@ class MidexResources:
                 return []
 
     def touched(self, event: Event, client: Client) -> Sequence[str]:
-        """What an execution's change shows in."""
+        """The resources that a change of an execution affects."""
         if not isinstance(event, WorkflowMoved):
             return ()
         execution = event.execution

@@ -38,7 +38,7 @@ class Completion:
         """The command whose argument is being typed, and the arguments that it takes."""
         self._values: Sequence[str] = ()
         self._sought: str | None = None
-        """The words by which the candidates were found; None where all files are listed."""
+        """The words that selected the candidates; None if all files are listed."""
 
     def files(self, part: str | None) -> Sequence[str]:
         """The files that match the name being typed; None if no name is being typed."""

@@ -60,9 +60,7 @@ class CurrentConversation:
     def __init__(self, tab: ConversationTab) -> None:
         self.tabs = [tab]
         self.tab = tab
-        """The tab that is shown."""
         self.changed = Signal()
-        """Sent whenever another conversation is shown."""
         self.leaving = Signal()
         """Sent before another tab is shown; ``arrived`` is sent after it."""
         self.arrived = Signal()

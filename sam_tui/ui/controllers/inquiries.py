@@ -40,7 +40,7 @@ class InquiryQueue:
         self._timer: TimerHandle | None = None
         self._answered = 0
         self._behind: dict[InquiryId, InquiryPanel] = {}
-        """Questions of hidden tabs, with what the person had already written in answer."""
+        """The panels of hidden tabs' questions, with what the person has written in them."""
         current.arrived.watch(self._arrive)
 
     def opened(self, inquiry: Inquiry) -> None:

@@ -13,14 +13,12 @@ class PromptQueue:
         self._box = box
         self._on_show = on_show
         self.waiting: list[str] = []
-        """Prompts to deliver at the next step of the running turn, or one after the other once it has
-        ended."""
+        """Prompts to deliver at the next step of the turn, or one after the other after its end."""
         self.later: list[str] = []
         """Prompts to send once a turn has ended and ``waiting`` is empty, oldest first."""
         self._unsent: list[str] = []
-        """Prompts from an earlier run of the program; they are sent only when the person says so."""
+        """Prompts of an earlier run of the program; they are sent only on request."""
         self.changed = Signal()
-        """Sent after every change."""
 
     @property
     def all(self) -> list[str]:

@@ -165,7 +165,7 @@ class Rewind:
                 words = f"Files as before the rewind: {files_in_words(plan)}"
             if forth.conversation is not None:
                 self._conversations.open(forth.conversation)
-            if words:  # behind the conversation, which begins with an empty screen
+            if words:  # after the conversation, which begins with an empty screen
                 self._context.notice(words)
 
         self._context.work(redo, "rewind")

@@ -69,7 +69,7 @@ def _change(last: Pen, pen: Pen) -> str:
             if code not in before or _ENDS.get(code.partition(":")[0]) in ends
         ]
         steps = [*dict.fromkeys(ends), *fresh, *colours]
-        if not steps:  # the same look, made anew after it had gone from the cache
+        if not steps:  # the same look, parsed again after the cache had dropped it
             return ""
         ways.append(";".join(steps))
     return f"\x1b[{min(ways, key=len)}m"
@@ -182,7 +182,7 @@ class StripCells:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[int, ColorSystem], tuple[Strip, Cells | None]] = {}
-        """By the identity of a strip, which is held so that no other gets it."""
+        """Cached by the identity of a strip; the strip is stored so that no other one gets its identity."""
 
     def of(
         self, strip: Strip, colours: ColorSystem, pictures: "PictureCells | None"

@@ -50,7 +50,9 @@ def erases_in_ground(environment: Mapping[str, str]) -> bool:
     """Whether an environment's terminal erases cells in the current background colour."""
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if environment.get("STY") or program == "Apple_Terminal":
-        return False  # GNU screen, and Terminal.app, whose TERM claims too much
+        return (
+            False  # GNU screen, and Terminal.app, whose terminfo entry promises more than it does
+        )
     return bool(_ERASES.fullmatch(term)) or (
         program == "tmux" and term.startswith(("screen", "tmux"))
     )
@@ -66,9 +68,9 @@ class DrawnCells:
         self._rows: dict[int, CellRow] = {}
         self._cells = StripCells()
         self.rows_drawn = 0
-        """Rows that something was written in, so far."""
+        """The number of rows that were written so far."""
         self.pictures: Placements | None = None
-        """The pictures by the marks of their cells, if the terminal draws images in place of cells."""
+        """The pictures whose cells are marked; None unless the terminal draws images in place of cells."""
         self.overlays: Overlays | None = None
         """The images drawn over cells, if the terminal supports that."""
 

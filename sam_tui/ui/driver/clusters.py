@@ -36,7 +36,7 @@ def settled(frame: str) -> str:
     """A frame in which characters of disputed width do not shift the text beside them."""
     if frame.isascii() or not DISPUTED.search(frame):
         return frame
-    if PLACEHOLDER in frame:  # behind such cells the cursor is sent to its place
+    if PLACEHOLDER in frame:  # the cursor is moved explicitly after such cells
         parts = _PLACEHOLDERS.split(frame)
         return "".join(p if p.startswith(PLACEHOLDER) else settled(p) for p in parts)
     written: list[str] = []
@@ -133,9 +133,9 @@ def _pieces(text: str, column: int, end: int) -> list[str]:
             covered = False
         elif not DISPUTED.search(character):
             pieces.append(character)
-        # Marks at the very end may join what stands behind it.
+        # Marks at the very end may combine with the text after it.
         elif column + max(cells, _widest(character)) + (len(character) > 1) <= end:
-            # A blank behind it may be one of its own cells.
+            # A blank after it may be one of its cells.
             covered = number < len(spans) and text[last] == " "
             blanks = " " * (cells + covered)
             pieces.append(f"{blanks}\x1b[{column + 1}G{character}")

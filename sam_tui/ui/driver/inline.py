@@ -102,9 +102,9 @@ class InlineDriver(LinuxDriver):
         self._cursor_row = 0
         """The row of the region in which the terminal's cursor is."""
         self._questions = 0
-        """How often the terminal was asked and did not answer yet."""
+        """How many questions the terminal has not answered yet."""
         self._lost: asyncio.TimerHandle | None = None
-        """Runs while it is not known where the region is: nothing is drawn then."""
+        """Runs while the position of the region is unknown, so that nothing is drawn; None otherwise."""
         options["mouse"] = False
         super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
         self._loop = asyncio.get_running_loop()

@@ -125,8 +125,7 @@ class Pastes:
     def __init__(self) -> None:
         self._pasting = False
         self._seen = ""
-        """The end of the input that was passed on; it may be the first part of the mark that begins a
-        paste."""
+        """The end of the input that was passed on, which may begin the mark before a paste."""
         self._held = ""
         """The first part of the mark that ends a paste, until the rest arrives."""
 

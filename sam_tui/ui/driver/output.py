@@ -53,7 +53,7 @@ def heed_signals(loop: asyncio.AbstractEventLoop, leave: Leave) -> None:
     os.set_blocking(bell, False)
     os.set_blocking(ringer, False)
     loop.add_reader(bell, os.read, bell, _RINGS)
-    # One that no longer fits has nothing to tell: there is enough to wake by.
+    # If the byte does not fit, enough others are there to wake the reader.
     signal.set_wakeup_fd(ringer, warn_on_full_buffer=False)
 
 

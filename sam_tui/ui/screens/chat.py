@@ -63,7 +63,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.bottom = Vertical(self.prompt, id="bottom")
         self.left = Vertical(self.transcript, self.bottom, id="left")
         self.strip: TabStrip | None = None
-        """Names the conversations of the window, where there are several."""
+        """The tabs of the window, if it has several conversations."""
         self.todos = TodoPanel()
         self.terminals = TerminalPanel()
         self.side = Vertical(self.todos, self.terminals, id="side")
@@ -272,11 +272,11 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self._search = SearchBar(self.transcript, words)
             self.bottom.mount(self._search, before=0)
         self._search.line.value = words or self._search.line.value
-        # Once it is there: what is typed right behind the key is the line's.
+        # Once it is mounted: keys typed directly after the first one are for the line.
         self.call_after_refresh(self.set_focus, self._search.line)
 
     def leave_search(self) -> None:
-        """Take the search line away; the keys go to the transcript, whose cursor stands at the place."""
+        """Close the search line; the focus goes to the transcript, whose cursor is at the hit."""
         if self._search is not None:
             self._search.remove()
             self._search = None

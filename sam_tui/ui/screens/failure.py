@@ -33,6 +33,6 @@ class FailureScreen(Screen[None]):
             yield Static(Content("\n\n").join(parts), markup=False)
 
     def on_key(self, event: events.Key) -> None:
-        """Leave."""
+        """End the program."""
         event.stop()
         self.app.exit(return_code=self._error.exit_code)  # pyright: ignore[reportUnknownMemberType]

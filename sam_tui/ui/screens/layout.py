@@ -21,12 +21,10 @@ SIDES: Mapping[SideWish, str] = {
 }
 """The states of the side column that the person can choose."""
 NARROW, NARROWEST = 100, 60
-"""With fewer columns only one of transcript and side column is shown: by default, and in the wide
-layout."""
+"""With fewer columns transcript and side column take turns: by default, and in the wide layout."""
 _LEAST, _MOST, STEP = 20, 70, 5
 """The least and the greatest width of the side column in percent, and the step between two widths."""
 SECTION = "layout"
-"""The section of the preferences."""
 
 
 @dataclass(frozen=True, slots=True)

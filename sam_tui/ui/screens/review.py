@@ -120,7 +120,6 @@ class ReviewScreen(Dialog):
         self._ask = ask
         self._send = send
         self.plan: RewindPlan | None = None
-        """The plan that is shown."""
         self._parts: dict[str, list[list[DiffLine]]] = {}
         self._changes: list[ChangedFile] = []
         """The changes; binary files, which test runs often leave, come last."""

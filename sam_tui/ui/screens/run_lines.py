@@ -111,13 +111,13 @@ def step_lines(steps: "Sequence[StepView]") -> Content:
 
 
 def artifact_line(row: "ArtifactRow") -> Content:
-    """An artifact among what was kept."""
+    """The line of an artifact in the list of stored content."""
     about = f"  {one_line(row.step, 24)} · {row.type} · {row.size:,} bytes"
     return Content.assemble("▤ ", one_line(row.name, 60), (about, "$text-muted"))
 
 
 def finding_line(row: "FindingRow") -> Content:
-    """A finding among what was kept."""
+    """The line of a finding in the list of stored content."""
     style = "$error" if row.severity in _GRAVE else "$warning"
     return Content.assemble(
         ("! ", style), one_line(row.title, 60), (f"  {row.severity} · {row.review}", "$text-muted")

@@ -56,7 +56,7 @@ def _about(name: str, current: str) -> str:
 
 
 class SettingsScreen(Dialog):
-    """Every setting: narrowed by typing, changed on Enter; what is wrong with a value is said below."""
+    """All settings, filtered by typing and changed on Enter; the fault of a value is shown below."""
 
     AUTO_FOCUS = "#filter"
     BINDINGS = [Binding("ctrl+d", "unset", "Default", show=False, priority=True)]  # noqa: RUF012
@@ -129,7 +129,7 @@ class SettingsScreen(Dialog):
             self._tell(self._about())
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what fits the words typed."""
+        """Show the settings that match the typed words."""
         event.stop()
         if event.input is self._filter:
             self._fill()
@@ -193,7 +193,7 @@ class SettingsScreen(Dialog):
             self._set(setting, None)
 
     def action_leave(self) -> None:
-        """Leave the value, or close."""
+        """Cancel the change of a value, or close."""
         if self._changing is not None:
             self._leave_value()
         else:

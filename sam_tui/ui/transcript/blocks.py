@@ -41,7 +41,7 @@ _PAST = _IRREGULAR | {word: f"{word[:-3]}ed" for word in _REGULAR.split()}
 
 
 def past_tense(summary: str) -> str:
-    """The summary with its first word in the past, where that is a verb we know."""
+    """The summary with its first word in the past tense, if that is a verb of our tools."""
     end = next(
         (n for n, letter in enumerate(summary) if not (letter.isalpha() or letter == "-")),
         len(summary),

@@ -54,7 +54,7 @@ class Transcript(CursorPane):
         self._rest = 0.0
         """The time before which no frame is drawn."""
         self.printed: set[int] = set()
-        """Groups of which a part was already printed into the terminal's scrollback."""
+        """Groups of which a part is already in the terminal's scrollback."""
         self.at_rest = True
         """Whether no frame is due."""
         self.notice_stores: list[Callable[[str, str], object]] = []

@@ -160,7 +160,7 @@ class Viewport(ScrollView, can_focus=True):
     def estimate_height(self, block: Block) -> int:
         return block.gap + estimate(block.content, self.wrap_width - 3)
 
-    # -- where things stand ----------------------------------------------------------------------
+    # -- positions -------------------------------------------------------------------------------
 
     def insert_block(self, index: int, block: Block) -> None:
         """Put a block in; call ``place_view`` when all changes are made."""
@@ -336,7 +336,7 @@ class Viewport(ScrollView, can_focus=True):
         start = max(0, first - scrolled)
         end = min(height, max(total, self.ledger.total) - scrolled)
         if not self.following:
-            # The marker of unread lines stands on the last row.
+            # The marker of unread lines is on the last row.
             start, end = min(start, height - 1), height
         if start < end:
             self.refresh(Region(0, start, self.size.width, end - start))

@@ -98,8 +98,7 @@ class PasteArea(Composer):
         self._styled: tuple[object, Style] | None = None
         """The theme and the style that the rows were last drawn with; None once a rule has changed."""
         self._chips: dict[str, str] = {}
-        """The text behind each chip; all are stored until the prompt is sent, because undo can restore
-        one."""
+        """The text behind each chip, stored until the prompt is sent, because undo can restore one."""
 
     @property
     def whole(self) -> str:

@@ -82,16 +82,15 @@ class PromptArea(PasteArea):
         super().__init__(" · ".join(_ASK), id="prompt")
         self.edited = Signal()
         self.past: list[str] = []
-        """Earlier prompts, oldest first: of the conversation, once they are through of others too."""
+        """Earlier prompts, oldest first: first of the conversation, then of others."""
         self._all_past = False
         self.queued = 0
         self._steers = False
         self.menu = SlashMenu(self)
-        """The commands that fit what is typed."""
         self.files = FileMenu(self)
-        """The files that fit what is typed after an ``@``, or what may follow a command."""
+        """The files that match the text after an ``@``, or the possible arguments of a command."""
         self.vim: VimKeys | None = None
-        """Vim's modes, where the person set them."""
+        """Vim's modes; None unless the person chose them."""
         self._source: PromptSource = NoSource()
         self._at: int | None = None
         self._draft = ""

@@ -36,7 +36,7 @@ class SearchBar(Horizontal):
         self._tell(*self._search.look_for(self.line.value))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search for what is typed now."""
+        """Search for the typed text."""
         event.stop()
         self._tell(*self._search.look_for(event.value))
 

@@ -161,7 +161,7 @@ class StatusBar(Widget):
         """A brief message that disappears by itself."""
         self._flashing: TimerHandle | None = None
         self._offer: Callable[[], str] = str
-        """What the person can do about the command that the agent waits for; empty at first."""
+        """Returns how the person can stop waiting for the agent's command; empty at first."""
         self._drawn = Content("")
         self._frame = 0
         self._moves = True

@@ -229,7 +229,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._edit(0, "")
 
     def _leave(self) -> None:
-        # At once: what is typed right behind is not for the list.
+        # At once: keys typed directly after it are not for the list.
         self.screen.set_focus(None)
         self.post_message(ActionAsked("leave_todos"))
 

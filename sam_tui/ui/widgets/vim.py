@@ -19,7 +19,7 @@ _MOST = 999
 
 
 class VimText:
-    """A text as one string; places are offsets in it. ``at`` is where the cursor stands."""
+    """A text as one string; positions are offsets in it, and ``at`` is that of the cursor."""
 
     def __init__(self, text: str, at: Location) -> None:
         self.text = text

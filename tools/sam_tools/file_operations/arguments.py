@@ -40,7 +40,7 @@ Query = Annotated[str, Field(min_length=1, description="Glob such as **/*.py, or
 
 
 class FileArguments(Arguments):
-    """What the arguments of all operations have in common: names that other tools of this kind use."""
+    """The names that all operations accept for arguments, as similar tools use them."""
 
     also: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "path": ("filePath", "rootPath"),

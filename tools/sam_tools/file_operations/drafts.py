@@ -62,7 +62,7 @@ class PatchDraft:
         self._now: dict[str, _Version | None] = {}
         self._places: dict[str, Location] = {}
         self._sources: dict[str, str] = {}
-        """Of renamed files the path each comes from, by the path it goes to."""
+        """The old path of each renamed file, by its new path."""
         self._leaving: set[str] = set()
 
     def compose(self, ends: Sequence[tuple[Location, Location]]) -> None:

@@ -113,7 +113,7 @@ class AddDiscovery(Arguments):
 
 
 class AddSolution(Arguments):
-    """An error and what solves it."""
+    """An error and its solution."""
 
     error: Content
     solution: Content

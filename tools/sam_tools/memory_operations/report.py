@@ -74,7 +74,7 @@ def stored_report(memory: Memory, *, new: bool) -> str:
 def collections_report(
     counts: Mapping[str, int], recent: int, notes: int, learnt: int, *, shared: str
 ) -> str:
-    """How much is remembered of what."""
+    """The numbers of memories by kind, of notes and of entries of knowledge, as text."""
     total = sum(counts.values())
     lines = [f"Memories: {total}", f"Shared: {shared or 'no, of this conversation only'}"]
     lines += [f"- {kind}: {number}" for kind, number in counts.items()]

@@ -62,7 +62,7 @@ class CommandOperations:
     ) -> None:
         self._commands = commands
         self.rehearsals = rehearsals
-        """Where commands are tried first; None where that cannot be."""
+        """Runs commands on a copy of the workspace; None if that is impossible."""
         self._terminals = terminals
         self._background = background
         self.last: dict[ConversationId, Ran] = {}

@@ -151,7 +151,7 @@ class Researching:
     async def _read_all(
         self, hits: Sequence[WebHit], query: str, emit: Callable[[str], None]
     ) -> list[_Source | str]:
-        """Read pages beside each other; for each its text, or why it could not be read."""
+        """Read pages at the same time; returns for each its text, or why it could not be read."""
         room = asyncio.Semaphore(_AT_ONCE)
         async with asyncio.TaskGroup() as group:
             reading = [group.create_task(self._read(hit, query, room, emit)) for hit in hits]

@@ -193,7 +193,7 @@ class _Reader:
         raise ToolError(f"{token!r} is no number, unit or function.")
 
     def _measured(self, number: Fraction) -> Value:
-        """A number with the unit behind it, where there is one: ``5 km``, ``3 m^2``, ``20 °C``."""
+        """A number with the unit after it, if there is one: ``5 km``, ``3 m^2``, ``20 °C``."""
         if name := self._temperature():
             factor, shift = TEMPERATURES[name]
             return Value(_bounded(number * factor + shift), (("K", 1),), scale=name)

@@ -60,7 +60,7 @@ def read_xlsx(data: bytes) -> DocumentText:
         inspect(data, office=True)
         from openpyxl import load_workbook
 
-        # It warns of every feature it does not know; nobody could act on that.
+        # It warns of every unknown feature, which no reader of the text could change.
         warnings.filterwarnings("ignore", module="openpyxl")
         book = load_workbook(BytesIO(data), read_only=True, data_only=True)
         try:

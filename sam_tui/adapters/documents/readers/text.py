@@ -41,7 +41,7 @@ def charset_of(media_type: str) -> str:
 
 
 def decode(data: bytes, media_type: str = "") -> str:
-    """Bytes as text: by mark, by what the content type says, as UTF-8, else as Windows-1252."""
+    """Bytes as text: by byte order mark, by content type, as UTF-8, else as Windows-1252."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return data.decode(encoding, "replace")

@@ -99,7 +99,7 @@ class _List:
     next: int
 
     def take_marker(self) -> str:
-        """What the next item begins with."""
+        """The marker of the next item."""
         self.next += 1
         return f"{self.next - 1}." if self.ordered else "•"
 

@@ -102,7 +102,9 @@ class PriorChallenge(httpx2.Auth):
         assert self._prior is not None and isinstance(response.stream, httpx2.AsyncByteStream)
         await response.stream.aclose()
         response.stream = httpx2.ByteStream(b"")
-        self._provider.context.oauth_metadata = None  # found anew, with the resource's own
+        self._provider.context.oauth_metadata = (
+            None  # discovered again, with the resource's metadata
+        )
         replaced, self._prior = self._prior.response, None
         replaced.request = request
         return replaced

@@ -74,7 +74,7 @@ class SharedLogin(BoundLogin):
                 response = yield outgoing
                 if outgoing is request and (challenge := challenge_of(response)) is not None:
                     await self._file.note_challenge(challenge)
-                    return  # the transport says what it requires; nobody is asked amid other work
+                    return  # the transport reports what it requires; no person is asked during a call
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return

@@ -157,7 +157,7 @@ class LoginFile:
         update: dict[str, Any] = {}
         if login.ends is not None and login.ends - EARLY < time.time():
             update["access_token"] = ""
-        if self.server is None:  # nobody knows where it may be shown
+        if self.server is None:  # it is unknown which server may get it
             update["refresh_token"] = None
         return login.tokens.model_copy(update=update)
 

@@ -57,7 +57,7 @@ class LoginRequired(ToolError):
 
     @property
     def key(self) -> tuple[bool, tuple[str, ...]]:
-        """What makes two refusals the same."""
+        """Equal for refusals that one login settles."""
         return self.wider, self.scopes
 
     @classmethod
@@ -86,7 +86,7 @@ class CallLogins:
         self._lock = asyncio.Lock()
         self._offered: set[tuple[bool, tuple[str, ...]]] = set()
         self.count = 0
-        """How many logins were made in this way."""
+        """The number of logins that were made because of refusals."""
 
     async def obtain(self, required: LoginRequired, count: int, ask: Ask) -> None:
         """Return once there is a login later than ``count``. Raises ``ToolError`` if there is none."""

@@ -159,7 +159,7 @@ def _shaped(bundle: str, table: dict[str, object], path: str) -> dict[str, objec
     manifest = path.endswith(_MANIFEST)
     servers = table.get("mcpServers", {} if manifest else table)
     if manifest and not isinstance(servers, dict):
-        return {}  # says where they stand: they are read in their usual file
+        return {}  # a path: the servers are read from their usual file
     if not isinstance(servers, dict):
         raise ConfigurationError(f"{path}: mcpServers must be an object.")
     named = cast("dict[str, object]", servers)

@@ -50,7 +50,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         self.fault = ""
         """Why the last request could not be sent, in words."""
         self.mark = secrets.token_hex(16)
-        """Marks the errors that say which login a refused request requires: no server knows it."""
+        """Identifies errors that this transport made; no server knows it."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request. Raises ``httpx2.ConnectError`` if the URL guard refuses."""

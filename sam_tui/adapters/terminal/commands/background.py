@@ -43,7 +43,7 @@ class RunningCommand:
         self.end_read = False
         """Whether the agent has read that it ended."""
         self.unhurried = False
-        """Whether its time limit no longer counts."""
+        """Whether its time limit no longer applies."""
 
     @property
     def id(self) -> SessionId:

@@ -186,7 +186,7 @@ class RunningProgram:
         if len(data) in (0, _READ):
             self._loop.remove_reader(self._errors)
         if len(data) == _READ:
-            # A program that floods the pipe waits when it is full, and delays nobody else.
+            # A program that floods the pipe waits when it is full, and delays no other task.
             self._pause = self._loop.call_later(_PAUSE, self._listen)
         if text := self._decoder.decode(data, final=not data):
             self._on_error(text)

@@ -61,13 +61,13 @@ class Tracking:
         self.apart = False
         """Whether the supervisor outlives the program."""
         self.look = SharedLook().take
-        """Reads the process table once for all who ask at the same time."""
+        """Reads the process table once for all callers at the same time."""
         self._mark = secrets.token_hex(8)
         self._runs = 0
         self._control: socket.socket | None = None
         self._exceeded: dict[int, set[str]] = {}
         self.open: set[TrackedRun] = set()
-        """The runs whose end nobody has seen yet."""
+        """The runs whose end has not been noticed yet."""
         self._terminals = False
         self._pool: ParentPool | None = None
         _TRACKINGS.add(self)
@@ -195,7 +195,7 @@ class TrackedRun:
         self._forks = 0
         """How many processes the system had started when the command began."""
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
-        """Variables that the command must be started with."""
+        """Variables that the command's environment must contain."""
 
     def start(self, described: launch.Launch) -> launch.StartedCommand:
         """Start the command. Raises ``ToolError`` when it cannot be started."""

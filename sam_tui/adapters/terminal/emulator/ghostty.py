@@ -27,7 +27,7 @@ def check(result: int, what: str) -> None:
 
 
 def _library() -> Any:
-    """The library that lies in ``pyghostty``."""
+    """The loaded library of ``pyghostty``."""
     package = importlib.util.find_spec("pyghostty")
     assert package is not None and package.origin is not None
     folder = Path(package.origin).parent / "_lib"

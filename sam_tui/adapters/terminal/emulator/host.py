@@ -43,9 +43,9 @@ class EmulatorHost:
 
     def __init__(self, terminal: Any) -> None:
         self.answers: list[bytes] = []
-        """What is to be sent back to the program, oldest first."""
+        """Replies to be sent to the program, oldest first."""
         self.requests: list[ClipboardRequest] = []
-        """What the program asked of the clipboard, oldest first."""
+        """The program's clipboard requests, oldest first."""
         self.bells = 0
         """How often the bell rang; only counted, as no error may occur inside a callback of the library."""
         self.dark = True

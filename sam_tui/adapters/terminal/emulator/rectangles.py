@@ -86,7 +86,7 @@ class Rectangles:
                     self._erase(row, rectangle.left, rectangle.right)
 
     def erase_unprotected(self, numbers: list[int]) -> None:
-        """DECSERA: what DECSCA does not protect."""
+        """DECSERA: erase the cells that DECSCA does not protect."""
         rectangle = self._rectangle(numbers)
         if rectangle is None:
             return

@@ -104,7 +104,7 @@ class Scrollback:
         return self._span(selection)
 
     def search(self, needle: str, *, limit: int = 1000) -> Sequence[TextSpan]:
-        """Where a text stands, newest first, without regard to ASCII case; soft wraps are no ends."""
+        """The spans of a text, newest first, ignoring ASCII case and soft wraps."""
         needle_bytes = needle.encode(errors="replace")[:_LONGEST_NEEDLE]
         if not needle_bytes or limit < 1:
             return ()

@@ -62,7 +62,7 @@ class Sequences:
 
     def __init__(self, terminal: Any, answers: list[bytes], size: Any) -> None:
         self.clipboard: list[str] = []
-        """From where programs want to read the clipboard, oldest first; whoever looks empties it."""
+        """The clipboards that programs want to read, oldest first; the reader empties the list."""
         self._terminal = terminal
         self._answers = answers
         self._size = size
@@ -278,7 +278,7 @@ class Sequences:
         """HTS and TBC: set or clear the tab stop at the cursor."""
         column = self._terminal.cursor[0]
         self._stops[column] = body == b"H"
-        # The library hears the other spelling only with its parameter.
+        # The library accepts the other spelling only with its parameter.
         self._terminal.feed(b"\x1bH" if self._stops[column] else b"\x1b[0g")
 
     def clear_stops(self, body: bytes) -> None:

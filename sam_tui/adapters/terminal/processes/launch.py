@@ -45,7 +45,7 @@ class HeldStart:
         self._way = descriptor
         self._given: SimpleQueue[Callable[[int, int], None] | None] = SimpleQueue()
         self._news = SimpleQueue[bool]()
-        """Whether the command was started; False follows in any case when the thread ends."""
+        """True when the command was started; False follows in any case when the thread ends."""
         self._failed: OSError | None = None
         self._thread = threading.Thread(target=self._enter, name="confined-start", daemon=True)
         self._thread.start()
@@ -106,8 +106,7 @@ class HeldStart:
 
 
 _GATE = 'read -r _ || exit; read -r _; exec <{input}; eval "shift;$1"'
-"""A script that waits for a line and the end of its input, then runs the command; without a line it
-ends."""
+"""Waits for a line and the end of the input, then runs the command; without a line it ends."""
 _OUTER_GATE = 'read -r _ || exit; read -r _; exec <{input}; exec "$@"'
 """The same in front of a confining program, and with its arguments as the command."""
 _WORD = b"\n"

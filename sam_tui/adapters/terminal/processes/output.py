@@ -19,7 +19,7 @@ class OutputHistory:
 
     @property
     def end(self) -> int:
-        """The index behind the last character."""
+        """The index after the last character."""
         return self._tail.end
 
     def add(self, data: bytes, *, final: bool = False) -> str:

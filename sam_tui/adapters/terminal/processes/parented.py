@@ -129,7 +129,7 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class ParentedProgram:
-    """What a parent starts: see ``sandbox/command_parent.py``."""
+    """A program for a parent to start: see ``sandbox/command_parent.py``."""
 
     words: tuple[str, ...]
     executable: str

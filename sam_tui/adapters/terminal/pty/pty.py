@@ -342,7 +342,7 @@ class Pty:
         except BlockingIOError:
             written = 0
         except OSError:
-            self._unwritten.clear()  # it is ending, and will be told
+            self._unwritten.clear()  # it is ending, which is reported elsewhere
             written = 0
         del self._unwritten[:written]
         if self._unwritten:

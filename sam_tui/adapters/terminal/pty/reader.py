@@ -152,7 +152,7 @@ class Flood:
         self._deliver = deliver
         self._over = over
         self._loop = asyncio.get_running_loop()
-        # A thread has no context of its own, and those who hear may need theirs.
+        # A thread has no context variables of its own, and the callbacks may need those of their caller.
         self._context = contextvars.copy_context()
         self._pieces: deque[bytes] = deque()
         # Each is counted by one thread alone.
@@ -251,6 +251,6 @@ class Flood:
             self._tell(self._take_turn)
 
     def _tell(self, what: Callable[[], None]) -> None:
-        # A loop that is closed has nobody left who could read.
+        # If the loop is closed, nothing reads the output any more.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(what, context=self._context)

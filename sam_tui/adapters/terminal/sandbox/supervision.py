@@ -44,11 +44,11 @@ class Held:
         self.lives = True
         """True until the end of the supervisor is known."""
         self.sessions: dict[int, int] = {}
-        """Those that its processes began besides the command's own, and when their leaders started."""
+        """Sessions that processes of the run began, with the start time of each leader."""
         self.exceeded: set[str] = set()
         """The limits that the run exceeded, for which it was ended."""
         self.drafting = False
-        """Whether it wrote to a protected place, so that the supervisor works on after its end."""
+        """Whether it wrote to a protected place, so that the supervisor continues after the run's end."""
         self.finished = asyncio.Event()
         self.abandoned = False
         """Whether its supervisor ended first, so that most of its calls fail."""

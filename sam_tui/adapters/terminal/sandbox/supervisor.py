@@ -68,7 +68,7 @@ class Supervisor:
         calls: Mapping[str, int] = native.calls if native else {}
         self._names = {number: name for name, number in calls.items()}
         self._ended: list[Own] = []
-        """What ended runs made outside of their folders; it is removed with the session."""
+        """Objects that ended runs made outside of their folders; they are removed with the session."""
         self._drafts = Drafts(self._listen_to)
         named = name_handlers(self._drafts)
         handlers = named | metadata_handlers() | connection_handlers()

@@ -87,7 +87,7 @@ class TerminationEscalation:
         now, image = self._clock(), _image(group)
         job = self._jobs.get(group)
         if job is None or (image and image != job.image):
-            # After an exec the new program may ignore the earlier signals: escalate anew.
+            # After an exec the new program may ignore the earlier signals: begin the escalation again.
             job = self._jobs[group] = _Job(image, 0, now)
         elif group == self._shell:
             pass

@@ -103,7 +103,7 @@ class _Attachment:
         self._screen = EmulatedScreen(size.columns, size.lines)
         self._underlines = drawn_by(os.environ)
         self._first = b""
-        """A Ctrl+] that waits for a second one."""
+        """The first Ctrl+], while the second one is awaited."""
         self._timer: asyncio.TimerHandle | None = None
         self._at_prompt = False
         """Whether the shell reads a command line."""
@@ -229,7 +229,7 @@ class _Attachment:
         except BlockingIOError:
             pass
         except OSError:
-            self._unwritten.clear()  # it is ending, and will be told
+            self._unwritten.clear()  # it is ending, which is reported elsewhere
         if self._unwritten:
             loop.add_writer(handle, self._write_on)
         else:

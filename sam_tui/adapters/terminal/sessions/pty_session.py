@@ -71,7 +71,7 @@ class PtySession(Watchers):
         """The text of it that the person has selected in the workbench."""
         self.pty = Pty(process, self._heard, self._ended)
         self.pid = self.pty.pid
-        """The id of the shell, which leads its session."""
+        """The process id of the shell, which leads its session."""
         self.activity = Activity(self.pty, self._log, self._history)
         parts = TurnParts(
             origin, process, self.pty, self._log, self.activity, self._history,
@@ -108,7 +108,7 @@ class PtySession(Watchers):
 
     @property
     def directory(self) -> str:
-        """The shell's present folder: as it reported, else as the system knows, else where it started."""
+        """The shell's present folder: as it reported, else as the system reports, else where it started."""
         return self._log.directory or (self.running and folder_of(self.pid)) or self._origin.cwd
 
     @property
@@ -250,7 +250,7 @@ class PtySession(Watchers):
 
     def _take(self, data: bytes) -> None:
         if self._screen is None and QUESTION.search(data):
-            # Without an emulator nobody would answer, and the program would wait.
+            # Without an emulator, queries would get no answer, and the program would wait.
             self._emulator()
         if self._recorder is not None:
             self._recorder.output(data)

@@ -70,7 +70,7 @@ class SessionRecording:
         if self._gap:
             self._begin()
         if self._turns.view is not None:
-            # A title, say, is no text of the screen in which what was typed could be told.
+            # Titles and the like are not on the screen, so typed text in them could not be recognised.
             data = self._safe(data)
         self._add("o", self._decoder.decode(data))
 

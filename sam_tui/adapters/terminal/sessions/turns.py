@@ -75,7 +75,7 @@ class Turns(SessionHolder):
         super().__init__(personal=origin.conversation is None)
         self.view: AgentView | None = None
         self.blocked = ""
-        """Why the agent may not type: an unfinished line is in the way."""
+        """Why the agent may not type: the person left an unfinished line. Empty if it may."""
         self._parts = parts
         self._pty, self._log, self._activity = parts.pty, parts.log, parts.activity
         self._draws = os.path.basename(origin.shell) in _DRAWS

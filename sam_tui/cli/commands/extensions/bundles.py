@@ -175,7 +175,7 @@ def _offer(store: "BundleStore", bundle: "Bundle", content: "BundleContent", dig
 
 
 def _print(lines: Iterator[str]) -> None:
-    """Write lines of what a bundle says: each stays one line, and hides nothing of itself."""
+    """Print lines with text of a bundle: each stays one line, without invisible characters."""
     for line in lines:
         click.echo(terminal_safe(printable(line)))
 

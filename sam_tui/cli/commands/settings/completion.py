@@ -32,7 +32,7 @@ def completion_command(context: click.Context, shell: str) -> int:
     assert kind is not None
     completes = kind(context.find_root().command, {}, _NAME, _VARIABLE)
     script = completes.source_template % completes.source_vars()
-    # Fish cuts what stands behind a second comma, and so half of most descriptions.
+    # Fish cuts descriptions at the second comma, which most have.
     click.echo(script.replace('string split ","', 'string split -m 1 ","'))
     return 0
 
@@ -104,7 +104,7 @@ def _command(name: str, command: click.Command, parent: click.Context) -> Iterat
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     for parameter in command.params:
         record = parameter.get_help_record(context)
-        if record is not None and record[1]:  # an argument without words stands above
+        if record is not None and record[1]:  # an argument without a description is listed above
             yield from (".TP", rf"\fB{_text(record[0])}\fR", _text(record[1]))
 
 

@@ -137,7 +137,7 @@ def advanced_object(done: Advanced) -> dict[str, object]:
 
 
 def advanced_lines(done: Advanced) -> list[str]:
-    """What a verb did, for people."""
+    """The effect of a verb, as lines for people."""
     lines = [f"{done.execution_id}  {done.workflow}  {done.state}: {done.message}"]
     lines += [f"  not met: {failure.message}" for failure in done.failures]
     for ticket in done.opened:

@@ -44,7 +44,7 @@ class Goal:
         self._spent = 0.0
         self.passed = False
         self.outcome = ""
-        """How it ended, in words; empty while it goes on."""
+        """How the goal ended, in words; empty while it is pursued."""
 
     @property
     def opening(self) -> str:

@@ -282,7 +282,7 @@ def _offered_path(judgement: Judgement, state: PolicyState) -> str:
     if not target.startswith("/"):
         return ""
     if judgement.rule.startswith(LOCAL_RULE):
-        return target  # the file alone, not all that lies beside it
+        return target  # the file alone, not its whole folder
     folder = target if os.path.isdir(target) else os.path.dirname(target)
     if folder.count("/") < 2 or (state.secrets and state.secrets.above(folder)):
         return ""

@@ -104,7 +104,7 @@ def merges_by_a_program(name: str, content: bytes) -> bool:
 
 
 def _value(text: str, at: int) -> tuple[str, int]:
-    """The value behind a name, and where the next line begins; a name alone is true."""
+    """The value after a name, and the offset of the next line; a name alone means true."""
     while at < len(text) and text[at] in " \t":
         at += 1
     if at == len(text) or text[at] in "\n#;":

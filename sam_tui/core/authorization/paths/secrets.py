@@ -117,7 +117,7 @@ _HISTORY = re.compile(
 )
 _CREDENTIALS = re.compile(
     r"(?:[._]netrc|\.git-credentials|\.pgpass|\.my\.cnf|\.pypirc|\.vault-token|krb5cc_\d+"
-    r"|\.sam-tui-[a-z0-9_]{8}"  # a private file while it is written anew
+    r"|\.sam-tui-[a-z0-9_]{8}"  # a private file while it is being replaced
     rf"|{MCP_TOKEN}|{FLEET_KEY}|{PLAN_TOKEN}|{WEB_TOKEN})$",  # of any data folder, also another program's
     re.I,
 )
@@ -254,7 +254,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _kind_of(name: str, key: str) -> str:
-    """What kind of secret a file of this name is, wherever it lies; empty for none."""
+    """The kind of secret that a file of this name is, in any folder; empty for none."""
     if _ENVIRONMENT.match(name) and not _EXAMPLES.search(name):
         return ENVIRONMENT_FILE
     if key.endswith("/.streamlit/secrets.toml"):

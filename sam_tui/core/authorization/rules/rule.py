@@ -26,7 +26,6 @@ class Subject:
     operation: str
     kind: Kind
     path: str = ""
-    """The real path of a read or write."""
     reading: CommandReading | None = None
     """The parsed command, for ``run``."""
     host: str = ""

@@ -13,7 +13,6 @@ none. ``granted`` means all for one command that the person allowed, whatever ap
 NETWORKS: tuple[Network, ...] = ("on", "hosts", "off")
 """The values that can be chosen, from the least strict on."""
 DEFAULT_NETWORK: Network = "hosts"
-"""The value if none is chosen."""
 SandboxChoice = Literal["default", "strict", "off"]
 """``strict`` is bubblewrap; with ``off`` commands run unconfined and each one is asked."""
 Shield = Literal["writes", "metadata", "signals", "sockets", "network", "secrets", "kernel"]

@@ -35,8 +35,7 @@ class CommandRequest:
     """Asked about accesses outside while a confined command runs; with None they are refused."""
     network: Network = "on"
     again: AskAgain | None = None
-    """Asked after a run in which accesses were refused and nothing could be asked; None: the run is
-    final."""
+    """Asked after a run with refused accesses during which nothing could be asked."""
     granted: tuple[str, ...] = ()
     """Further real paths outside that it may write to, if nothing can be asked while it runs."""
     unhurried: Callable[[], bool] | None = None
@@ -242,7 +241,7 @@ class TurnTaking(Protocol):
 
     @property
     def holder(self) -> Holder:
-        """Who types into the session: the agent in its own session, unless it was handed over."""
+        """Who may type into the session: the agent in its own session, unless it was handed over."""
         ...
 
     @property

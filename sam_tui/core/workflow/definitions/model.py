@@ -19,12 +19,12 @@ ActionKind = Literal["retry", "rollback", "replan", "ask", "abort"]
 
 MOST_STEPS = 200
 LONGEST_TASK = 500
-"""Characters of a task that matchers look at."""
+"""The most characters of a task that matchers read."""
 RULES = ("critical", "threshold", "in_progress", "consistency")
-"""What a guard of ``tasks`` looks at, in this order."""
+"""The rules of a guard of ``tasks``, in the order in which they are checked."""
 STEP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""How a workflow or a persona may be called: nothing that reads as another name, or as a path."""
+"""The form of names of workflows and personas: no name can be mistaken for another one, or for a path."""
 _ACTION = re.compile(
     r"retry|replan|ask|abort|rollback:(?P<target>[A-Za-z0-9][A-Za-z0-9_-]{0,63})(?P<prev>:previous)?"
 )
@@ -97,7 +97,7 @@ class StepGuard(_Part):
     tasks: str = ""
     threshold: float = Field(default=95, ge=0, le=100)
     rules: dict[str, str] = Field(default_factory=dict[str, str])
-    """What follows when a certain rule of ``tasks`` is the first to fail, instead of ``on_fail``."""
+    """The actions if a rule of ``tasks`` is the first to fail, by rule; without one, ``on_fail``."""
     message: str = ""
     on_fail: OnFail | None = None
 
@@ -159,9 +159,9 @@ class Step(_Part):
     choices: tuple[str, ...] = ()
     child_tools: tuple[str, ...] | None = None
     form: Literal["steps", "stages"] = "steps"
-    """The form that a planner is asked to answer in; both are accepted."""
+    """The form of plan that a planner is asked for; it may answer in either."""
     review: str = ""
-    """A plan waits for approval where this comes to ``true``: a reference, or a word."""
+    """A reference or a word: if its value is ``true``, the plan waits for approval. Empty for never."""
     task: SubTask | None = None
 
     _on_fail = field_validator("on_fail")(_checked)
@@ -205,7 +205,7 @@ class Parameter(_Part):
     default: object = None
     choices: tuple[object, ...] = ()
     type: Literal["any", "text", "number", "integer"] = "any"
-    """What a text given for it is read as."""
+    """The type to which a text passed for the parameter is converted."""
 
     def read(self, text: str) -> str | int | float:
         """A text as its type. Raises ``ValueError``."""
@@ -237,7 +237,7 @@ _COMPLEXITY: dict[str, dict[str, object]] = {
     "moderate": {"attempts": 2, "parallel": 4},
     "high": {"attempts": 3, "parallel": 6},
 }
-"""What a complexity presets: seed 003's policies, without its time limits."""
+"""The policy that each complexity presets: those of seed 003, without time limits."""
 
 
 class WorkflowDefinition(_Part):
@@ -250,7 +250,7 @@ class WorkflowDefinition(_Part):
     keywords: tuple[str, ...] = Field(default=(), max_length=50)
     complexity: Literal["", "simple", "moderate", "high"] = ""
     matcher: str = Field(default="", max_length=500)
-    """A pattern for tasks that this definition is the plan of; its named groups are parameters."""
+    """A pattern of tasks for which this definition is the plan; its named groups are parameters."""
     params: dict[str, Parameter] = Field(default_factory=dict[str, Parameter])
     policy: WorkflowPolicy = WorkflowPolicy()
     steps: tuple[Step, ...] = Field(min_length=1, max_length=MOST_STEPS)
@@ -343,7 +343,7 @@ PHASE_FIELDS = {
     "dependsOn": "needs",
     "allowParallel": "parallel",
 }
-"""Fields of midex's form by their names in ours."""
+"""Names of fields in midex's form, each with ours."""
 
 
 def _from_phase(phase: object) -> object:

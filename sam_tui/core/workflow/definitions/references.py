@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 MOST_FILLED = 4_000_000
-"""Characters that the references of one value may come to: a short text can name a long one often."""
+"""The most characters of a value with its references replaced: one can name a long text repeatedly."""
 ROOTS = ("params", "outputs", "item", "inputs", "output", "failure")
 _REFERENCE = re.compile(r"@\{([^{}\n]{1,200})\}")
 _PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_/-]*")

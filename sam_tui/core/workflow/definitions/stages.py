@@ -19,9 +19,9 @@ from sam_tui.core.workflow.definitions.graph import ancestors
 from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
 
 LLM_STEP = "LLMStepExecutor"
-"""The action that is a step of the model itself: kind ``llm``."""
+"""The action of a step in which a model answers without tools: kind ``llm``."""
 AGENT_STEP = "AgentStepExecutor"
-"""A step that a role does with its persona and tools as an agent: kind ``agent``."""
+"""The action of a step in which an agent works with the persona and tools of a role: kind ``agent``."""
 ORCHESTRATOR = "Orchestrator"
 _ENGINE = {
     LLM_STEP: (
@@ -42,7 +42,7 @@ the same, shortened. Name only steps of earlier stages. If the task cannot be ac
 {"steps": [], "summary": "not achievable, because ..."}."""
 _KEYS = {"stepId", "assigned_agent_role", "tool_name", "sub_task_input", "narrative_step"}
 _LIMITS = {"timeout", "attempts", "max_calls", "on_fail"}
-"""What a sub-task may say besides, as a step of the engine does."""
+"""Further fields of a sub-task, as those of a step."""
 _PREVIOUS = "{previous_step_output}"
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]\w{0,63})\s*\}\}|\{(previous_step_output)\}")
 

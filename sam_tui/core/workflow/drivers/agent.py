@@ -22,7 +22,7 @@ from sam_tui.core.workflow.views import StepView, Ticket
 _UNACHIEVABLE = re.compile(r"\W*not achievable\b", re.IGNORECASE)
 _FINDINGS = 5
 REPAIRS = 1
-"""How often an answer that does not fit is asked for again in the same conversation."""
+"""How often, in the same conversation, the model is asked to correct an answer that does not fit."""
 _SUMMARY = 2000
 _GIVING_UP = 'If it cannot be done, answer {"success": false, "summary": "why"} instead.'
 

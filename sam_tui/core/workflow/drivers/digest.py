@@ -18,9 +18,9 @@ from sam_tui.core.workflow.execution.output import RESULT, first_object
 from sam_tui.core.workflow.views import StepView, Ticket
 
 LONG = 4000
-"""Characters above which a result is summarised."""
+"""A result with more characters is summarised."""
 _MATERIAL = 24_000
-"""Characters of a result that a model is shown."""
+"""The most characters of a result that the model gets."""
 _NEEDED = re.compile(r"\boutputs\.([A-Za-z0-9_-]+)\.processed_result_data\b")
 _SUMMARY = """\
 Summarise this result of a step for the steps that go on with it, in at most 200 words. Keep names, \

@@ -94,9 +94,9 @@ class PersonDriver:
 
 _IN_TASK = ("FileSystemTool", "FileDownloaderTool")
 _LONGEST = 8000
-"""Characters of a result in the output of a step."""
+"""The most characters of a result in the output of a step."""
 _LARGEST = 500_000
-"""Characters of the data of a result; of larger ones the text alone is taken."""
+"""The most characters of a result's data; of larger data only the text of the result is used."""
 
 
 class ToolDriver:

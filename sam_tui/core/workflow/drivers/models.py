@@ -22,11 +22,11 @@ VARIABLES: Final[Mapping[Purpose, str]] = {
     "context": "SAM_TUI_CONTEXT_MODEL",
     "step": "SAM_TUI_STEP_MODEL",
 }
-"""Where a person names the model of a purpose."""
+"""The environment variable that names the model of each purpose."""
 ASKING: Final = frozenset({"agent", "llm", "plan"})
-"""The kinds of steps that ask a model."""
+"""The kinds of steps that send requests to a model."""
 SYNTHESIZER = "synthesizer"
-"""The persona of the steps that synthesise."""
+"""The persona of steps that synthesise."""
 
 
 def purposes_from(environment: Mapping[str, str]) -> dict[Purpose, str]:

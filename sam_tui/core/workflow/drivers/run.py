@@ -108,7 +108,7 @@ def terminal_of(event: ToolFinished) -> Terminal | None:
 
 
 Carrier = Callable[[object, ToolContext], Awaitable[ToolResult]]
-"""Does what an operation would do, elsewhere."""
+"""Runs an operation in a worker's process; gets what the operation would get."""
 
 
 class StepHandOut(Protocol):
@@ -132,15 +132,15 @@ class RunContext:
     inquiries: Inquiries
     model: Model | None
     model_source: ModelSource
-    """How other models than ``model`` are had."""
+    """Opens other models than ``model``."""
     parent: ConversationId
     report: Callable[[str], None] = lambda _: None
     save: Callable[[str, str], None] | None = None
-    """Writes a file of a task by its path among the saved tasks; None: nothing is written."""
+    """Writes a file of a saved task, by its path; None if tasks are not saved."""
     recall: Callable[[ConversationId, str], Awaitable[str]] | None = None
-    """What memory has on a task, for the conversation of a run; None: there is none."""
+    """Returns memories that concern a task, for a conversation; None if there is no memory."""
     hand_out: StepHandOut | None = None
-    """Who takes steps that touch no file; None: all are done here."""
+    """Hands steps without files to workers; None if all steps are done in this process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ DRIVERS: Final[Mapping[str, type[AgentDriver | ToolDriver | PersonDriver]]] = {
     "tool": ToolDriver,
     "human": PersonDriver,
 }
-"""Who does the steps of each kind."""
+"""The driver of each kind of step."""
 
 
 class Runner:

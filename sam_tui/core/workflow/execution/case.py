@@ -52,7 +52,7 @@ def require_next(execution: str, state: ExecutionState, target: ExecutionState) 
 
 DONE = ("completed", "skipped")
 CAPABILITIES = "/capabilities"
-"""The pin of what a planner may name, among those of the personas: no persona is called so."""
+"""The key, among the pins of personas, of what a planner may name; no persona has this name."""
 
 
 @lru_cache(maxsize=256)

@@ -27,19 +27,19 @@ from sam_tui.core.workflow.execution.case import (
 )
 
 DATA = 500
-"""Characters of the data of one finding."""
+"""The most characters of a finding's data."""
 FINDINGS, ERRORS, ENTITIES = 50, 20, 30
-"""The newest so many of each."""
+"""The most findings and errors, each the newest, and the most entities, the first ones."""
 Fields = dict[str, object]
 """A JSON object."""
 _ENTITY = re.compile(r"https?://[^\s\"'<>)\]]{3,200}|\b[\w-]+(?:/[\w.-]+)+\.\w{1,8}\b")
 
 REFINED = "context_refined"
-"""The event of a model's words for the context."""
+"""The event with a model's text for the context."""
 _OUTPUT = 600
-"""Characters of one output."""
+"""The most characters of an output."""
 _PLAN = 8000
-"""Characters of the present plan."""
+"""The most characters of the present plan."""
 _ENDING = """\
 Answer with the whole new plan. A step that is done keeps its outputs where it comes back unchanged: \
 repeat it as it stands if later steps need it. Change, replace or add what the failure makes \

@@ -11,7 +11,7 @@ from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill,
 from sam_tui.core.workflow.views import Failure
 
 THRESHOLD = 95.0
-"""Percent of the tasks that must be completed."""
+"""The percentage of tasks that must be completed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _OPENING = re.compile(r"[\[{]")
 
 
 _COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[\]}])')
-"""A text in quotes, or a comma before the end of a list or an object."""
+"""A quoted text, or a comma before the end of a list or an object."""
 _MOST_TRIES, _MOST_MENDED = 200, 10
 
 
@@ -50,9 +50,9 @@ def first_object(text: str) -> dict[str, object] | None:
 
 
 RESULT, SUMMARY = "result_data.txt", "result_data_summary.txt"
-"""Artifacts of a step with a long result: the whole of it, and its summary."""
+"""The artifacts of a step with a long result: all of it, and its summary."""
 LARGEST = 2_000_000
-"""Characters of one output as JSON."""
+"""The most characters of an output as JSON."""
 _RESERVED = (
     "summary", "artifacts", "findings", "suggested_findings", "next_step_recommendation", "success",
 )  # fmt: skip

@@ -23,7 +23,7 @@ from sam_tui.core.workflow.refusals import output_refused
 
 MOST_CHILDREN = 50
 _TOLD = ("agent", "llm")
-"""Kinds whose prompt contains the outputs of the steps that they need."""
+"""Kinds of steps whose prompt contains the outputs of the steps that they need."""
 _FIELDS = {
     "id", "kind", "description", "persona", "needs", "parallel", "tools", "prompt", "inputs", "tool",
     "arguments", "output", "attempts", "timeout", "max_calls", "choices", "on_fail",
@@ -40,7 +40,7 @@ class _PlanText:
 
 
 _ACTIONS = ("replan", "retry", "ask", "abort")
-"""What may follow the failure of a planned step: it cannot roll back what it was not told of."""
+"""Possible actions after the failure of a planned step; a rollback could leave its plan."""
 _TWINS = {
     **PHASE_FIELDS, "stepId": "id", "title": "description", "narrative_step": "description",
 }  # fmt: skip

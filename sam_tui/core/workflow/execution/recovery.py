@@ -21,7 +21,7 @@ from sam_tui.core.workflow.views import Failure
 
 CHOICES = ("retry", "accept", "abort")
 PLAN_CHOICES = ("approve", "retry", "abort")
-"""What is done with a plan that waits for approval; ``retry`` has it made anew."""
+"""The choices for a plan that waits for approval; ``retry`` has it planned again."""
 
 
 def fail_step(

@@ -25,9 +25,9 @@ from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import ModelWish, Ticket
 
 LIFETIME = 86_400.0
-"""Seconds a token is good for: seed 003."""
+"""Seconds for which a token is valid (seed 003)."""
 OUTSTANDING = 8
-"""Unused tokens of one attempt that are good at the same time; older ones are revoked."""
+"""The most valid tokens of one attempt; for a new one, the oldest is revoked."""
 _LONGEST = 4096
 
 

@@ -29,11 +29,11 @@ from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.views import Advanced, VerbName
 
 SPACING = 1000
-"""Positions between two steps of a definition: room for what plans add."""
+"""The distance between the positions of two steps of a definition, which leaves room for planned steps."""
 _NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-"""An id that a caller may choose for an execution."""
+"""The form of an id that a caller may choose for an execution."""
 _LARGEST = 200_000
-"""Characters that all parameters have as JSON at most."""
+"""The most characters of all parameters as JSON."""
 
 
 def _pause(case: ExecutionCase, reason: str) -> Advanced:
@@ -102,7 +102,7 @@ STEERING: Final[Mapping[VerbName, Callable[[ExecutionCase, str], Advanced]]] = {
     "retry": _retry,
     "decide": _decide,
 }
-"""What each of ``VERBS`` does with an execution and the verb's word."""
+"""The function of each of ``VERBS``, which gets the execution and the verb's word."""
 
 
 def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
@@ -212,7 +212,7 @@ class Order:
     personas: Mapping[str, str]
     params: Mapping[str, object]
     capabilities: str = ""
-    """What a planner may name, as JSON; empty where nothing is planned."""
+    """What a planner may name, as JSON; empty if no step is planned."""
 
 
 def create(

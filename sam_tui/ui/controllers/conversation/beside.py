@@ -32,7 +32,7 @@ class BesideTurns:
         self._conversations = conversations
         self._turns_here = turns
         self._turns = turns()
-        """Where the goal is pursued."""
+        """Turns of the conversation in which the goal is pursued."""
         self._goal: Goal | None = None
 
     def ask(self, question: str) -> None:

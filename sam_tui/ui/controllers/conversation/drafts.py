@@ -33,8 +33,7 @@ class PromptDrafts:
         self._begin = f"begin {context.runtime.workspace.root}"
         self._key = self._begin
         self._left: str | None = None
-        """The text of the prompt when the person went to another conversation; it still has to be
-        stored."""
+        """The text of the prompt when the person left the conversation, while it is not stored yet."""
         self._later: asyncio.TimerHandle | None = None
         current.changed.watch(self._changed)
         current.leaving.watch(self._leave)

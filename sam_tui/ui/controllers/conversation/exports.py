@@ -28,7 +28,7 @@ class Exports:
         block = self._context.marked_block()
         if block is None:
             return
-        # As it stands now: an answer that is still written grows on.
+        # A copy: an answer that is still being written continues to grow.
         text = clean(self._context.screen.transcript.source_of(block)).rstrip("\n") + "\n"
         self._ask("export this block to", _name_of(block), lambda _: self._masked(text))
 

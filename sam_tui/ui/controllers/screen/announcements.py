@@ -39,7 +39,7 @@ class Announcer:
                 self._ask(event.inquiry)
             case _:
                 return
-        # Nothing of it is drawn: what is finished is printed behind the next frame.
+        # Blocks are not drawn: finished ones are printed after the next frame.
         self._screen.prompt.area.refresh()
 
     def _say(self, text: str) -> None:

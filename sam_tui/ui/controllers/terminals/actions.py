@@ -17,7 +17,7 @@ _MASKED = ".masked.cast"
 
 
 class TerminalRecordings:
-    """What the person does with recordings."""
+    """The person's actions on recordings."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -192,7 +192,7 @@ class TerminalRequests:
         )
         return bool(await self._allowed(request, (address,)))
 
-    # ---- what is told
+    # ---- notices
 
     def _tell_colours(self, view: TerminalView) -> None:
         if view.session is None:

@@ -50,7 +50,7 @@ class Shells:
     def restart(self, view: TerminalCanvas) -> None:
         """Open a shell in a tab, in place of the one that ended there."""
         if not self._closed and isinstance(view, TerminalView):
-            # Called by the worker: one that is replaced before it began leaves no coroutine behind.
+            # Called by the worker: if it is replaced before it begins, no coroutine remains unawaited.
             opening = partial(self._open, view)
             self._app.run_worker(opening, group=f"shell-{view.id}", exclusive=True)
 

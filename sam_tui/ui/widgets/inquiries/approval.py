@@ -117,7 +117,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self._turn_to("choices")
 
     def on_resize(self) -> None:
-        """Long words on the buttons where they fit, else short ones, else those in three columns."""
+        """Show the longest labels of buttons that fit: long, short, or short ones in three columns."""
         self.around = 4 if self._view == "scopes" else 6
         super().on_resize()
         self._write()
@@ -324,7 +324,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._remark = ""
             self._leave_comment()
         elif event.is_printable:
-            # Typed right behind the key that leads to the comment: the line itself keeps all others.
+            # Typed directly after the key that opens the comment; all later keys go to the line itself.
             swallow(event)
             self._comment.insert_text_at_cursor(event.character or "")
 

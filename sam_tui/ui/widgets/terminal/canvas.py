@@ -37,7 +37,7 @@ _UNDERLINED = Style(underline=True)
 
 
 class TerminalCanvas(Widget):
-    """Draws a terminal, what is marked and found in it, and its cursor. Knows nothing of input."""
+    """Draws a terminal with its cursor, selection and search hits. It handles no input."""
 
     COMPONENT_CLASSES = {"terminal--hit", "terminal--present-hit"}  # noqa: RUF012
     ALLOW_SELECT = False  # marks are kept by cell in all that is kept, not only in what is in sight

@@ -57,7 +57,7 @@ class TerminalPanel(Vertical):
         self.shell = self._view(shell=True, id="shell")
         self.agent = self._view(shell=False, id="agent")
         self.names: dict[str, str] = {}
-        """What the person calls tabs, by the id of their view."""
+        """The names that the person gave to tabs, by the id of the view."""
         self._shells = [self.shell]
         self._agents = [self.agent]
         self._replays: list[ReplayView] = []

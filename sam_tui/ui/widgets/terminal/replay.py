@@ -233,7 +233,7 @@ class ReplayView(WatchedView):
             "plus": self._faster,
             "minus": self._slower,
             "e": lambda: self.post_message(ActionAsked("export", self.path)),
-            # At once: what is typed right behind it is for the tab that comes.
+            # At once: keys typed directly after it are for the next tab.
             "q": lambda: self._close(self),
             LEAVE: self._leave,
         }

@@ -20,7 +20,7 @@ class Stretch:
     block: bool = False
 
     def cells(self, row: int, width: int) -> tuple[int, int] | None:
-        """The first column of a row that belongs to it, and the one behind the last."""
+        """The first selected column of a row, and the column after the last one."""
         if not self.start[1] <= row <= self.end[1]:
             return None
         if self.block:
@@ -40,7 +40,7 @@ class Marking:
         self._anchor = self._head = screen.scrollback.pin(*position)
 
     def move(self, position: Place) -> None:
-        """The other end is here now."""
+        """Move the other end of the selection here."""
         self._head = self._screen.scrollback.pin(*position)
 
     def stretch(self) -> Stretch | None:
@@ -80,7 +80,7 @@ class SearchMarks:
     def __init__(self, screen: "Screen") -> None:
         self.needle = ""
         self.at = 0
-        """Which of the hits is looked at; 0 is the newest."""
+        """The index of the shown hit; 0 is the newest."""
         self.hits: list[TextSpan] = []
         self._screen = screen
         self._rows: dict[int, list[int]] = {}

@@ -40,7 +40,6 @@ class TerminalView(TerminalPast, can_focus=True):
     def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
         super().__init__(waiting=waiting, id=id)
         self.session: TerminalSession | None = None
-        """The session on show."""
         self.label = ""
         """The title of the border."""
         self.badge: tuple[str, str] = ("", "")
@@ -48,7 +47,6 @@ class TerminalView(TerminalPast, can_focus=True):
         self.name_shown = ""
         """The name of its tab, unless it is a shell or the agent's terminal."""
         self.recording = False
-        """Whether it is recorded."""
         self.news = ""
         """``output`` or ``bell`` if something happened while the view was hidden."""
         self._restartable = restartable
@@ -92,7 +90,7 @@ class TerminalView(TerminalPast, can_focus=True):
         self.detach()
 
     def say(self, text: str, style: str = "$text-muted") -> None:
-        """Put a short word before the label, such as who holds the session; empty takes it away."""
+        """Show a short text before the label, such as who holds the session; an empty one removes it."""
         if (text, style) != self.badge:
             self.badge = (text, style)
             self.post_message(messages.Relabelled())
@@ -161,7 +159,7 @@ class TerminalView(TerminalPast, can_focus=True):
     # ---- size, focus
 
     def on_show(self) -> None:
-        """What happened meanwhile is seen now."""
+        """Clear the mark of what happened while the view was hidden."""
         self.mark_seen()
         super().on_show()
 

@@ -132,7 +132,7 @@ def _form(lines: Sequence[str]) -> str:
 
 
 def _without_returns(lines: list[str]) -> list[str]:
-    """Without the ``\\r`` of line ends, where all headers have it; in other lines it is text."""
+    r"""The lines without ``\r`` at the end, if all headers have it; otherwise it is part of the text."""
     headers = [line for line in lines if _HEADER.match(line)]
     if not headers or not all(line.endswith("\r") for line in headers):
         return lines

@@ -196,7 +196,7 @@ def unquoted(text: str) -> str:
             return chr(int(code, 8))
         return chr(_LETTERS[code]) if code in _LETTERS else code
 
-    # Octal escapes are bytes; what stands there unescaped is UTF-8 already.
+    # Octal escapes are bytes; the unescaped text is UTF-8 already.
     raw = _ESCAPE.sub(byte, end[1].encode("utf-8", "surrogateescape").decode("latin-1"))
     return raw.encode("latin-1").decode("utf-8", "surrogateescape")
 

@@ -34,7 +34,7 @@ def parse_unified(lines: Sequence[str], path: str) -> tuple[FilePatch, ...]:
 
 
 def numbered(line: str) -> tuple[int, int, int] | None:
-    """Start, old count and new count of a hunk line; None where it gives no numbers."""
+    """Start, old count and new count of a hunk line; None if it has no numbers."""
     match = _HUNK.match(line)
     if match is None:
         return None
@@ -48,7 +48,7 @@ class _Reader:
         self._lines = lines
         self._at = 0
         self._ended = 0
-        """Where the last hunk ended."""
+        """The line after the last hunk."""
         self.files: list[Header] = []
 
     def read(self, path: str) -> None:

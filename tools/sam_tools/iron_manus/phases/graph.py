@@ -208,7 +208,7 @@ def _drop(
 
 
 def require_possible(graph: Graph, change: Mapping[str, Any]) -> None:
-    """Raise ``WorkflowRefused`` for a change to what the store owns, or to what is not there."""
+    """Raise ``WorkflowRefused`` for a change of what the store owns, or of what does not exist."""
     named = [
         *change.get("dropped_entities", ()),
         *(entry["entityName"] for entry in change.get("observations", ())),

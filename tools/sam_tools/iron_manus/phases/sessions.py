@@ -27,7 +27,6 @@ class ManusSession:
     steps: Mapping[str, StepView]
     ticket: Ticket | None
     role_reasons: tuple[str, ...] = ()
-    """Why the role was chosen."""
 
     @property
     def id(self) -> str:

@@ -44,7 +44,7 @@ def bearer(name: bytes) -> int:
                     return int(struct.unpack_from("=I", body, _UNIX_INODE_AT)[0])
                 at += max(_ATTRIBUTE.size, _up(size))
     except OSError:
-        pass  # without this interface of the kernel nobody is known
+        pass  # without this interface of the kernel, listeners are unknown
     return 0
 
 

@@ -101,7 +101,7 @@ def _resident(process: int) -> int:
 
 def _written(process: int) -> int:
     rollup = _read(f"/proc/{process}/smaps_rollup")
-    # Linux before 5.9 does not tell one kind from another; who hides its memory is charged with all.
+    # Linux before 5.9 does not distinguish kinds; a process that hides its memory counts with all of it.
     sizes = _SHARE.findall(rollup) or _WHOLE_SHARE.findall(rollup)
     if not sizes:
         return _resident(process)

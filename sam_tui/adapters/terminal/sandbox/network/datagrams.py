@@ -33,8 +33,7 @@ _WORD = 8
 _LONGEST_ADDRESS = 128
 _MOST_PIECES = 1024
 _LONGEST = 512 * 1024
-"""The most bytes that are sent: longer datagrams fit into no socket, and a stream reports a partial
-write."""
+"""The most bytes that are sent: longer datagrams fit into no socket; a stream reports a partial write."""
 _LONGEST_CONTROL = 16 * 1024
 _MOST_SOCKETS = 50_000
 _MOST_THREADS = 4096
@@ -150,7 +149,9 @@ class Messages:
             while any(_runs(thread) and _user_time(thread) == t for thread, t in before.items()):
                 if time.monotonic() > until:
                     raise OSError(errno.ENOBUFS, "No buffer space available")
-                threading.Event().wait(_BETWEEN_LOOKS)  # the kernel tells nobody when they went on
+                threading.Event().wait(
+                    _BETWEEN_LOOKS
+                )  # the kernel does not report when they continued
             make()
 
         on_its_own(watch, call, wait)

@@ -57,7 +57,7 @@ class SharedNetwork:
         """The inodes of sockets on which commands listen."""
         self._streams: dict[int, socket.socket] = {}
         self._callers: dict[int, Callable[[socket.socket], None]] = {}
-        """What serves a connection, by the port from which it comes."""
+        """The function that handles a connection, by the connection's source port."""
         self._waker, self._woken = socket.socketpair()
         self._actions: deque[Callable[[], None]] = deque()
         listen_to(self._woken.fileno(), self._act)

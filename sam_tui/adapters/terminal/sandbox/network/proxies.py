@@ -73,7 +73,6 @@ class Relays:
         self._on_loop = on_loop
         self._closed = False
         self._pending: dict[threading.Event, None] = {}
-        """Questions that wait for an answer."""
         self._clients: dict[socket.socket, None] = {}
 
     def serve(self, client: socket.socket, *, connect: Connect, who: Mapping[str, object]) -> None:

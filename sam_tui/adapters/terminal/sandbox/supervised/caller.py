@@ -105,7 +105,7 @@ def stat_fields(process: int) -> list[bytes] | None:
             line = stat.read()
     except OSError:
         return None
-    # The name of the command stands in brackets and may hold anything, so look behind the last one.
+    # The name of the command is in brackets and may contain any byte: search after the last bracket.
     return line[line.rfind(b")") + 2 :].split()
 
 

@@ -26,7 +26,7 @@ class Own:
     def __init__(self) -> None:
         self._terminals: set[str] = set()
         self._shared: dict[str, tuple[int, int]] = {}
-        """Shared memory by its path, with device and inode: what others made there since is theirs."""
+        """The run's shared memory by path; an object with another device and inode is not the run's."""
 
     def holds(self, target: Target, real: str) -> bool:
         """Whether an object belongs to this run, or is the caller's own terminal."""

@@ -197,7 +197,7 @@ class WatchedPlaces:
         self._asked: dict[str, list[Callable[[], None]]] = {}
         self._settled: list[Callable[[], None]] = []
         self.drafted = False
-        """Whether the program knows that places are written to."""
+        """Whether the program was told that places are being written."""
 
     def root_of(self, real: str) -> str:
         """The watched folder that a real path is or lies in; empty for none."""

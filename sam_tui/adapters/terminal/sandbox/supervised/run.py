@@ -103,7 +103,7 @@ class Watch:
         free = [root for root in terms.roots if root not in terms.watched]
         whole = [path for root in free for path in carved(root, terms.kept)]
         self.granted = Inside(whole, terms.kept)
-        """What of it the kernel lets through; the supervisor opens the rest itself."""
+        """The folders in which the kernel allows writes; in others the supervisor opens files itself."""
         self.later_run = WatchedPlaces(terms.watched, free, terms.kept, history)
         self.devices = frozenset(terms.devices)
         self.created = Own()
@@ -116,7 +116,7 @@ class Watch:
         self.listener: NotificationListener | None = None
         self.names: Mapping[int, str] = {}
         self.rights_changed = False
-        """Whether any of its processes may act as somebody else than the supervisor."""
+        """Whether a process of the run may have other rights than the supervisor."""
         self.reads = Reads()
         """Paths that the run reads without a question."""
         self.hosts: Hosts | None = None
