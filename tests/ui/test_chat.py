@@ -34,8 +34,7 @@ async def test_a_prompt_is_sent_and_answered_as_plain_text(stage: Stage, model: 
             model.answers.append([TextDelta(f"{number} is "), TextDelta("[bold]42[/bold] [/nope]")])
             await me.pilot.resize_terminal(*size)
             await me.send(f"What is [red]{number}[/red]?")
-            answer = f"{number} is [bold]42[/bold] [/nope]"
-            await me.until(lambda answer=answer: answer in me.transcript())
+            await me.until(lambda n=number: f"{n} is [bold]42[/bold] [/nope]" in me.transcript())
             await me.until(lambda: not me.bench.turns.running)
             assert f"[red]{number}[/red]" in me.transcript()
             assert me.app.chat.prompt.area.text == ""

@@ -68,6 +68,8 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.terminals = TerminalPanel()
         self.side = Vertical(self.todos, self.terminals, id="side")
         self.status = StatusBar(standing, activity)
+        too_small = f"sam needs at least {_LEAST_WIDTH} columns and {_LEAST_HEIGHT} rows."
+        self._too_small = Static(Content(too_small), markup=False, id="too-small")
         self._question: InquiryPanel | None = None
         """The question that replaces the prompt until it is answered."""
         self._side_now = False
@@ -82,8 +84,6 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """The layout; ``app.tcss`` gives the sizes."""
         self._lay_out()
-        too_small = f"sam needs at least {_LEAST_WIDTH} columns and {_LEAST_HEIGHT} rows."
-        yield Static(Content(too_small), markup=False, id="too-small")
         with Container(id="body"):
             yield self.left
             yield self.side
@@ -127,6 +127,8 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         least = 1 if self._layout.inline else _LEAST_HEIGHT
         small = event.size.width < _LEAST_WIDTH or event.size.height < least
         was_small = self.has_class("-too-small")
+        if small and not self._too_small.is_attached:
+            self.mount(self._too_small, before=0)
         self.set_class(small, "-too-small")
         if self.narrow and not self.has_class("-narrow"):
             # The focus moves from a hidden column to the visible part.

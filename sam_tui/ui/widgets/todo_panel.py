@@ -86,6 +86,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._editor = LineInput(self._written, id="todo-title")
         self._editor.compact = True
         self._editor.cursor_blink = False
+        self._editor.display = False
         self.border_title = Content("todos")
         self.items: tuple[Todo, ...] = ()
         self.selected: int | None = None
@@ -110,14 +111,12 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         }
 
     def compose(self) -> ComposeResult:
-        """The items, with room for the title being written between two of them."""
+        """The items above and below the title being written, which comes with the first one."""
         yield self._above
-        yield self._editor
         yield self._below
 
     def on_mount(self) -> None:
         """Show that the list is empty."""
-        self._editor.display = False
         self.show(())
 
     @property
@@ -237,6 +236,8 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         from sam_tui.core.todos.rules import MAX_TITLE
 
         self._editing = id_
+        if not self._editor.is_attached:
+            self.mount(self._editor, after=self._above)
         self._editor.max_length = MAX_TITLE
         self._editor.value = title
         self._editor.cursor_position = len(title)

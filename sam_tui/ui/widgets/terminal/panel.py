@@ -63,7 +63,7 @@ class TerminalPanel(Vertical):
         self._replays: list[ReplayView] = []
         self._commands: list[CommandView] = []
         self._current = self.shell
-        self._switcher = ContentSwitcher(self.shell, self.agent, initial="shell")
+        self._switcher = ContentSwitcher(self.shell, initial="shell")
         self._places: list[tuple[int, int, TerminalView | None, bool]] = []
 
     @property
@@ -92,7 +92,7 @@ class TerminalPanel(Vertical):
         return self.names.get(view.id or "", kind)
 
     def compose(self) -> ComposeResult:
-        """A switcher over all views."""
+        """A switcher over all views; the agent's comes with its first session."""
         yield self._switcher
 
     def on_mount(self) -> None:
@@ -238,6 +238,7 @@ class TerminalPanel(Vertical):
             if holder is None:
                 holder = self._view(shell=False)
                 self._agents.append(holder)
+            if not holder.is_attached:
                 self._mount(holder)
             holder.attach(session)
         if not self._current.has_focus:
