@@ -24,6 +24,9 @@ STEERING: Final = frozenset({
 })  # fmt: skip
 """What an agent that was given a single step has no say in."""
 
+_HANDING_IN: Final = frozenset({"workflow.status", "workflow.advance", "workflow.plan"})
+"""What hands a step in, or takes one over: ``status`` claims the first that is open."""
+
 _READ = (
     "file_operations.read_file", "file_operations.list_dir", "file_operations.get_errors",
     "file_operations.file_search", "file_operations.grep_search", "file_operations.semantic_search",
@@ -123,6 +126,17 @@ def gate_for(step: str, tools: Sequence[str] | None) -> Gate:
             " workflow and user_collaboration always. Finish this phase with workflow advance, or"
             " work with what is allowed."
         )
+
+    return decide
+
+
+def subagent_gate(outer: Gate | None = None) -> Gate:
+    """The gate of the subagents of one step's agent: none hands a step in, takes one over or steers."""
+
+    def decide(key: str) -> str:
+        if key in STEERING or key in _HANDING_IN:
+            return f"{key} is not allowed in a subagent of a step. Answer with your report instead."
+        return outer(key) if outer else ""
 
     return decide
 
