@@ -79,7 +79,7 @@ class StdioWire:
         await self._incoming.send(SessionMessage(message))
 
     async def _say(self, message: types.JSONRPCMessage) -> None:
-        await self._pipes.write(_encoded(message))
+        await self._pipes.write(encoded(message))
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self._owed.discard("" if message.id is None else message.id)
             if not self._owed:
@@ -102,10 +102,11 @@ async def wire(source: int, sink: int) -> AsyncGenerator[tuple[Reads, Writes]]:
             speaking.cancel()
 
 
-def _encoded(message: types.JSONRPCMessage) -> bytes:
+def encoded(message: types.JSONRPCMessage) -> bytes:
+    """A message as UTF-8; what UTF-8 has no bytes for becomes ``?``."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
-    except PydanticSerializationError:  # text that UTF-8 has no bytes for
+    except PydanticSerializationError:
         value = message.model_dump(by_alias=True, exclude_unset=True)
         return json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace")
 
@@ -122,7 +123,7 @@ def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
     if not line.strip():
         return None
     if len(line) > LONGEST:
-        return _fault(None, types.PARSE_ERROR, f"Parse error: longer than {LONGEST} bytes")
+        return wire_fault(None, types.PARSE_ERROR, f"Parse error: longer than {LONGEST} bytes")
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         # A request with the id null would be taken for a notification, and its client would wait forever.
@@ -133,9 +134,9 @@ def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
     try:
         value: object = json.loads(shallow(line))
     except (ValueError, RecursionError):
-        return _fault(None, types.PARSE_ERROR, "Parse error")
+        return wire_fault(None, types.PARSE_ERROR, "Parse error")
     if not isinstance(value, dict):
-        return _fault(None, types.INVALID_REQUEST, "Invalid request: send one JSON object")
+        return wire_fault(None, types.INVALID_REQUEST, "Invalid request: send one JSON object")
     fields = cast("dict[str, Any]", value)
     if message is not None and "id" not in fields:
         return message
@@ -153,9 +154,10 @@ def _invalid_request(fields: Mapping[str, object]) -> WireFault | None:
             pass
         case _:
             identifier = None
-    return _fault(identifier, types.INVALID_REQUEST, "Invalid request")
+    return wire_fault(identifier, types.INVALID_REQUEST, "Invalid request")
 
 
-def _fault(request: str | int | None, code: int, message: str) -> WireFault:
+def wire_fault(request: str | int | None, code: int, message: str) -> WireFault:
+    """The answer to a request that is refused before it is looked at."""
     error = types.ErrorData(code=code, message=message)
     return WireFault(types.JSONRPCError(jsonrpc="2.0", id=request, error=error))

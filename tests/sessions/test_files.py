@@ -12,14 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from sam_tui.adapters.exchange import LocalConversationFiles, sanitation
-from sam_tui.adapters.exchange.forms import ConversationFile
 from sam_tui.adapters.storage import open_storage
-from sam_tui.core.agent.lease import followed
 from sam_tui.core.display import Diff, Terminal
-from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
@@ -256,34 +251,6 @@ def test_of_an_export_that_is_damaged_what_is_whole_is_imported(
     }.items():
         (workspace / name).write_text(words)
         assert sam("sessions", "import", name)[0] == 2
-
-
-@pytest.mark.requirement("sessions:import-damaged")
-def test_an_import_counts_what_it_leaves_out_and_stops_at_the_first_fault(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sanitation, "MOST_MESSAGES", 5)
-    head = '{"format": "sam-tui conversation", "version": 1, "messages": ['
-    item = '{"at": 1, "message": {"kind": "user", "text": "x"}},'
-    document = LocalConversationFiles(str).read(f"{head}{item * 12}{item[:-1]}]}}".encode())
-    assert (len(document.entries), document.skipped) == (5 + 1, 8)
-    broken = f"{head}{'{},' * 100}{item[:-1]}]}}"
-    assert LocalConversationFiles(str).read(broken.encode()).skipped == 100 + 1, "and no calls"
-    with pytest.raises(ValidationError) as caught:
-        ConversationFile.model_validate_json(broken)
-    assert caught.value.error_count() == 2, "not one for every item: a file can have millions"
-
-
-@pytest.mark.requirement("storage:watch")
-async def test_who_reads_along_hears_that_the_conversation_was_deleted(data: Path) -> None:
-    with open_storage(data) as storage:
-        storage.conversations.create(C, "/w")
-        storage.conversations.append(C, [UserMessage("Go")])
-        reading = followed(storage.conversations, C)
-        assert len(await anext(reading)) == 1
-        storage.catalog.delete(C)
-        with pytest.raises(UsageError, match="was deleted"):
-            await anext(reading)
 
 
 @pytest.mark.requirement("sessions:import")

@@ -89,20 +89,23 @@ def test_an_execution_is_driven_by_processes_in_turn_and_its_agent_sends_subagen
     ours, errand = {"user": "step ours,"}, {"user": "Write the chorus"}
     create = {"operation": "create_file", "filePath": "chorus.txt", "content": "la"}
     command = {"operation": "list_dir", "path": "."}
+    forge = {"operation": "advance", "executionId": "it", "output": {"summary": "forged"}}
     view = program.agent(
         {
             "when": ours,
             "calls": [{"name": "run_subagent", "arguments": {"task": "Write the chorus"}}],
         },
         {"when": errand, "calls": [{"name": "file_operations", "arguments": command}]},
+        {"when": errand, "calls": [{"name": "workflow", "arguments": forge}]},
         {"when": errand, "calls": [{"name": "file_operations", "arguments": create}]},
         {"when": errand, "text": "The chorus is written."},
         {"when": ours, "text": "verses and a chorus"},
         code=3,
     )
     refusals = [said for said in tool_results(tmp_path / "data") if "not allowed" in said]
-    assert len(refusals) == 1
+    assert len(refusals) == 2
     assert "file_operations.list_dir is not allowed in phase ours" in refusals[0]
+    assert "workflow.advance is not allowed in a subagent of a step" in refusals[1]
     assert (view["state"], view["reason"]) == ("paused", "step person needs a person")
     assert (tmp_path / "ws" / "chorus.txt").read_text("utf-8") == "la"
     refused = program("next", theirs, "{}", code=1)

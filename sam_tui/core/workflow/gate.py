@@ -24,6 +24,9 @@ STEERING: Final = frozenset({
 })  # fmt: skip
 """Operations that an agent with a single step may not call."""
 
+_HANDING_IN: Final = frozenset({"workflow.status", "workflow.advance", "workflow.plan"})
+"""What hands a step in, or takes one over: ``status`` claims the first that is open."""
+
 _READ = (
     "file_operations.read_file", "file_operations.list_dir", "file_operations.get_errors",
     "file_operations.file_search", "file_operations.grep_search", "file_operations.semantic_search",
@@ -110,6 +113,17 @@ def covers(outer: Sequence[str] | None, inner: Sequence[str] | None) -> bool:
     if inner is None:
         return False
     return all(allows(outer, entry.removesuffix(".*")) for entry in entries(inner))
+
+
+def subagent_gate(outer: Gate | None = None) -> Gate:
+    """The gate of the subagents of one step's agent: none hands a step in, takes one over or steers."""
+
+    def decide(key: str) -> str:
+        if key in STEERING or key in _HANDING_IN:
+            return f"{key} is not allowed in a subagent of a step. Answer with your report instead."
+        return outer(key) if outer else ""
+
+    return decide
 
 
 def conversation_gate(

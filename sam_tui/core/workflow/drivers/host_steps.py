@@ -17,6 +17,7 @@ from sam_tui.core.workflow.drivers.digest import LONG
 from sam_tui.core.workflow.drivers.run import StepRun, outcome_of
 from sam_tui.core.workflow.execution.output import RESULT
 from sam_tui.core.workflow.execution.tickets import task_folder
+from sam_tui.core.workflow.gate import subagent_gate
 from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import RUNNER, Advanced, ExecutionView, Ticket, VerbName
@@ -156,7 +157,7 @@ class ToolDriver:
         engine, model, budget = self._run.context.engine, self._run.context.model, Budget()
         if model is None:
             return await engine.executor.run(plan, conversation)
-        with engine.budgets.running(conversation, budget, model):
+        with engine.budgets.running(conversation, budget, model, subagent_gate()):
             executed = await engine.executor.run(plan, conversation)
         if budget.usage != Usage():
             calls = int(executed.data.get("iterations", 1))

@@ -23,7 +23,7 @@ from sam_tui.core.tooling.contract import ToolContext, ToolResult
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.drivers.models import ModelSource, RunModels
 from sam_tui.core.workflow.execution.completion import RecordedCall
-from sam_tui.core.workflow.gate import UNGATED
+from sam_tui.core.workflow.gate import UNGATED, subagent_gate
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import RUNNER, Ticket
@@ -176,7 +176,8 @@ class StepRun:
         """One turn of a conversation that works on a step; its usage is recorded with the step."""
         engine, steps, before = self.context.engine, budget.steps, budget.usage
         conversation = work.history.conversation
-        with engine.budgets.running(conversation, budget, work.model, work.gate):
+        subagents = subagent_gate(work.gate)
+        with engine.budgets.running(conversation, budget, work.model, subagents):
             turn = await Turn(engine, work.model, work.history, budget, work.gate).run(prompt)
         used = turn.usage.since(before)
         self.workflows.notes.add_usage(work.execution, work.step, budget.steps - steps, used)
