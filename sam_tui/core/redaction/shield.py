@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 
+from sam_tui.core.redaction.assignments import assigned_secrets, telling
 from sam_tui.core.redaction.forms import (
     HINTS,
-    assigned_secrets,
     drawn,
     plain_word,
     spellings,
-    telling,
     wordlike,
 )
 from sam_tui.core.redaction.key_blocks import NAME as KEY_BLOCK
