@@ -357,7 +357,8 @@ def _value_of(match: re.Match[str]) -> tuple[int, int]:
     if match["quoted"]:
         return match.span("quoted")
     start, bare = match.start("bare"), match["bare"].rstrip(")]}|")
-    if match["below"] and (not _random(bare) or bare.endswith(":")):
+    below = match["below"] or ""
+    if below and (bare.endswith(":") or (len(below) > 3 and not _random(bare))):
         return start, start
     bracket = _BRACKET.search(bare)
     if bracket is None or (_opens_line(match) and drawn(bare) and not _CALL.match(bare)):

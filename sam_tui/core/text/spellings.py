@@ -1,4 +1,4 @@
-"""How a secret that is known is spelled in JSON, addresses, markup, shells, source, base64 and hex."""
+"""How a text is spelled in JSON, addresses, markup, shells, source, base64 and hex."""
 
 import base64
 import json
