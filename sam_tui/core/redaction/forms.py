@@ -338,14 +338,11 @@ def _assigned_at(text: str, at: int) -> Iterator[tuple[str, int, int]]:
     match = _ASSIGNED.match(text, start)
     if match is None or at >= match.end("name") or text[start - 8 : start] == "<secret:":
         return
-    name = match["name"]
-    if text[start - 1 : start] == "<" or not _TELLING.search(name):
+    name, listed = match["name"], match["list"] is not None
+    about = name.lower().removesuffix("tokens") if listed else name  # those of a list are no count
+    if text[start - 1 : start] == "<" or not _TELLING.search(name) or _NAME_ENDS.search(about):
         return
-    # Of one value "tokens" is a count, of several they are what it says.
-    about = name.lower().removesuffix("tokens") if match["list"] is not None else name
-    if _NAME_ENDS.search(about):
-        return
-    spans = _listed(text, match.end()) if match["list"] is not None else [_value_of(match)]
+    spans = _listed(text, match.end()) if listed else [_value_of(match)]
     for first, last in spans:
         if _looks_secret(name, text[first:last], quoted=match["bare"] is None):
             yield name.strip(".-"), first, last
@@ -357,13 +354,16 @@ def _value_of(match: re.Match[str]) -> tuple[int, int]:
     if match["quoted"]:
         return match.span("quoted")
     start, bare = match.start("bare"), match["bare"].rstrip(")]}|")
-    below = match["below"] or ""
-    if below and (bare.endswith(":") or (len(below) > 3 and not _random(bare))):
+    if match["below"] and _is_statement(match["below"], bare):
         return start, start
     bracket = _BRACKET.search(bare)
     if bracket is None or (_opens_line(match) and drawn(bare) and not _CALL.match(bare)):
         return start, start + len(bare)
     return start, start + bracket.start()
+
+
+def _is_statement(indentation: str, line: str) -> bool:
+    return line.endswith(":") or (len(indentation) > 3 and not _random(line))
 
 
 def _opens_line(match: re.Match[str]) -> bool:
