@@ -255,3 +255,31 @@ def test_a_password_with_an_escaped_quote_is_masked_to_its_end() -> None:
 def test_a_long_row_of_backslashes_behind_a_name_is_read_at_once(unit: str) -> None:
     text = f'password: "{unit * 120} and no end'
     assert Shield().mask(text).text == text
+
+
+BRACKETS, OTHER = "Xk9[vQ2(mZ7!pL", "tR4w8Zq1Lp0s"
+
+
+@pytest.mark.requirement("shield:forms")
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (f"DB_PASSWORD={BRACKETS}", 1), (f"  12 | password: {BRACKETS}\n", 1),
+        (f"+export API_TOKEN={BRACKETS}\r\n", 1), ("password=Xk92vQ7m4[Zp3Wd", 1),
+        (f'{{"passwords": ["{OTHER}", "a{OTHER}b"]}}', 2), (f"tokens: ['{OTHER}']", 1),
+        (f'API_KEYS = (\n    b"{OTHER}",\n    "{OTHER[::-1]}",\n)', 2),
+        (json.dumps(f'{{"secrets": ["{OTHER}"]}}'), 1),
+        (f"passwords:\n  - {OTHER}\n  - {OTHER[::-1]}\n", 2),
+        (f"password: |\n    {OTHER}\n", 1), (f"password: >-\r\n      {OTHER}\r\n", 1),
+        (f'password = (\n        "{OTHER}"\n)', 1), (f'password=\\\n    "{OTHER}"', 1),
+        (f'"password":\n        "{OTHER}",', 1),
+    ],
+)  # fmt: skip
+def test_a_password_with_brackets_in_a_list_or_on_the_next_line_is_masked_whole(
+    text: str, count: int
+) -> None:
+    shield = Shield()
+    masked = shield.mask(text)
+    assert masked.count == count
+    assert not any(part in masked.text for part in ("mZ7!pL", "Zp3Wd", "8Zq1", "1qZ8"))
+    assert shield.unmask(masked.text) == text

@@ -132,6 +132,12 @@ access_key_id = "the-id-of-the-key"
 credential = DefaultAzureCredential()
 auth_key_provider: AuthKeyProvider = EnvironmentProvider()
 license_key_label = "Licence 2024 for everyone"
+SECRETS = ["id_ed25519", ".env", "maven/.m2/settings.xml"]
+token: Field(min_length=1)
+if token: bucket.TokenBucket(max_rate=1
+  api_key = ANY($1::text[])
+adminAPIKeyAuth:!0}}}})}}fileSearchCalls(e){{
+tokens = ["ereject|exists|false|fileinto", "^primary"]
 """.strip().splitlines()
 
 

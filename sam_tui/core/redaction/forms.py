@@ -1,18 +1,13 @@
-"""What a secret looks like: the well-known forms of keys and tokens, values whose name tells that they
-are secret, and the other spellings of one that is known."""
+"""What a secret looks like: the well-known forms of keys and tokens, and values whose name tells that
+they are secret."""
 
-import base64
-import json
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from urllib.parse import quote, quote_plus
 
-_SHORTEST_ENCODED = 12
-_PERCENT = re.compile(r"%[0-9A-F]{2}")
 _EVERYDAY = frozenset({
     "abc123", "access", "account", "administrator", "api-key", "apikey", "bearer", "changeit",
     "changeme", "client", "customer", "default", "demo1234", "develop", "developer",
@@ -38,46 +33,6 @@ def plain_word(value: str) -> bool:
 def wordlike(value: str) -> bool:
     """Whether a value is letters alone: it is masked as a whole word only."""
     return value.isalpha()
-
-
-def spellings(value: str) -> set[str]:
-    """The value, and how it looks in JSON, addresses, markup, shells and source, base64 and hex.
-
-    Of base64 those characters that are the same whatever comes before and after the value.
-    """
-    forms = {value, *_escaped(value)}
-    if len(value) >= _SHORTEST_ENCODED:
-        forms.update(_encoded(value.encode("utf-8", "surrogatepass")))
-    return forms
-
-
-def _escaped(value: str) -> Iterator[str]:
-    once, readable = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
-    yield from (once, readable, json.dumps(once)[1:-1], json.dumps(readable)[1:-1])
-    for address in _addresses(value):
-        yield address
-        yield _PERCENT.sub(lambda match: match[0].lower(), address)
-    markup = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    quoted = markup.replace('"', "&quot;")
-    yield from (markup, quoted, quoted.replace("'", "&#x27;"), quoted.replace("'", "&#39;"))
-    yield repr(value)[1:-1]
-    yield from (value.replace("'", "'\"'\"'"), value.replace("'", "'\\''"))
-    yield value.replace('"', '\\"')
-
-
-def _addresses(value: str) -> tuple[str, ...]:
-    try:
-        return quote(value, safe=""), quote(value), quote_plus(value)
-    except UnicodeEncodeError:  # half of a character
-        return ()
-
-
-def _encoded(data: bytes) -> Iterator[str]:
-    yield from (data.hex(), data.hex().upper())
-    for before in range(3):
-        whole = base64.b64encode(b"\0" * before + data).decode()
-        inner = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
-        yield from (inner, inner.replace("+", "-").replace("/", "_"))
 
 
 def entropy(value: str) -> float:
@@ -287,13 +242,26 @@ _OPERATOR = (
     r"""(?:=>|:=|=|:|%3[Aa]|%3[Dd])"""
 )
 """An assignment after a name, which may have a type."""
+_LINE_END = r"(?:[|>][+-]?|\\)?[ \t]{0,8}\r?\n[ \t]{0,80}"
+"""Between a name and its value on the next line: of YAML, of a formatter, or continued by a shell."""
 _ASSIGNED = re.compile(
-    rf"""(?P<name>[A-Za-z0-9_.-]{{1,80}}){_OPERATOR}\s{{0,3}}(?:[bBfFrRuU]{{1,2}}(?=["']))?"""
-    r"""(?:(?P<quote>\\{0,3}["'`])(?P<quoted>"""
+    rf"""(?P<name>[A-Za-z0-9_.-]{{1,80}}){_OPERATOR}(?:[ \t]{{0,3}}(?P<below>{_LINE_END})|\s{{0,3}})"""
+    r"""(?:[bBfFrRuU]{1,2}(?=["']))?(?:(?P<list>[\[(]|(?=-[ \t]))|(?P<quote>\\{0,3}["'`])(?P<quoted>"""
     # A backslash is read in one way only, so that a long row of them takes no longer than other text.
     r"""(?:(?!(?P=quote))(?:[^\s\\]|\\[\\"'/]|\\(?![\\"'/])|\\(?=(?P=quote)))){8,256})(?P=quote)"""
-    r"""|(?P<bare>[^\s"'`<>,;()\[\]{}|&]{8,256}))"""
+    r"""|(?P<bare>[^\s"'`<>,;&]{8,256}))"""
 )
+_BRACKET = re.compile(r"[()\[\]{}|]")
+"""In a value without quotes: code ends it, but a password may have it."""
+_CALL = re.compile(r"[\w.]{0,80}[A-Za-z]{3}[\w.]{0,80}[(\[]")
+_ITEM = re.compile(
+    r"""(?:[\s,]{0,80}(?:[bBfFrRuU]{1,2})?(?P<quote>\\{0,3}["'`])(?P<quoted>[^\s"'`\\]{1,256})(?P=quote)"""
+    r"""|\s{0,80}-[ \t]{1,8}(?P<bare>[^\s"'`<>,;&]{1,256})(?<!:)(?=\s|$))"""
+)
+"""A value of a list: in quotes, or behind a dash as in YAML."""
+_MARGIN = " \t+-|:0123456789"
+"""Before a line: its indentation, a dash, a number, a sign of a difference."""
+_MOST_ITEMS, _OF_NAMES = 100, frozenset("/._-")
 _NAMED_VALUE = (
     r"""(?i:name|key)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?(?P<name>[A-Za-z0-9_.-]{1,80})\\{0,3}["']?"""
     r"""[\s,;]{1,40}\\{0,3}["']?(?i:value)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?"""
@@ -324,8 +292,7 @@ def _assigned_values(
     for keyword in keywords:
         at = lowered.find(keyword)
         while at != -1:
-            if (span := _assigned_at(text, at)) is not None:
-                yield span
+            yield from _assigned_at(text, at)
             at = lowered.find(keyword, at + len(keyword))
 
 
@@ -362,27 +329,69 @@ def _named_values(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
         at = lowered.find("value", at + 5)
 
 
-def _assigned_at(text: str, at: int) -> tuple[str, int, int] | None:
+def _assigned_at(text: str, at: int) -> Iterator[tuple[str, int, int]]:
     if not _ASSIGNS.match(text, at):
-        return None
+        return
     start = at
     while start > 0 and at - start < 48 and text[start - 1] in _NAME_CHARACTERS:
         start -= 1
     match = _ASSIGNED.match(text, start)
     if match is None or at >= match.end("name") or text[start - 8 : start] == "<secret:":
-        return None
-    if text[start - 1 : start] == "<" or not _TELLING.search(match["name"]):
-        return None
-    group = "quoted" if match["quoted"] else "bare"
-    name, value = match["name"], match[group]
-    if _NAME_ENDS.search(name) or not _looks_secret(name, value, quoted=group == "quoted"):
-        return None
-    return name.strip(".-"), match.start(group), match.end(group)
+        return
+    name, listed = match["name"], match["list"] is not None
+    about = name.lower().removesuffix("tokens") if listed else name  # those of a list are no count
+    if text[start - 1 : start] == "<" or not _TELLING.search(name) or _NAME_ENDS.search(about):
+        return
+    spans = _listed(text, match.end()) if listed else [_value_of(match)]
+    for first, last in spans:
+        if _looks_secret(name, text[first:last], quoted=match["bare"] is None):
+            yield name.strip(".-"), first, last
+
+
+def _value_of(match: re.Match[str]) -> tuple[int, int]:
+    """Where the value of an assignment is; one without quotes ends at the first bracket, unless it looks
+    generated with its brackets."""
+    if match["quoted"]:
+        return match.span("quoted")
+    start, bare = match.start("bare"), match["bare"].rstrip(")]}|")
+    if match["below"] and _is_statement(match["below"], bare):
+        return start, start
+    bracket = _BRACKET.search(bare)
+    if bracket is None or (_opens_line(match) and drawn(bare) and not _CALL.match(bare)):
+        return start, start + len(bare)
+    return start, start + bracket.start()
+
+
+def _is_statement(indentation: str, line: str) -> bool:
+    return line.endswith(":") or (len(indentation) > 3 and not _random(line))
+
+
+def _opens_line(match: re.Match[str]) -> bool:
+    """Whether an assignment begins its line and its value ends it, as in settings and scripts."""
+    text, start, end = match.string, match.start(), match.end()
+    before = text[max(0, start - 24) : start].rpartition("\n")
+    begins = (before[1] or start <= 24) and before[2].strip(_MARGIN) in ("", "export", "set", "ENV")
+    return bool(begins) and text[end : end + 1] in ("", "\r", "\n")
+
+
+def _listed(text: str, at: int) -> list[tuple[int, int]]:
+    """Where the values of a list are that begins there. Of several, none that may be a name or a path."""
+    spans: list[tuple[int, int]] = []
+    while len(spans) < _MOST_ITEMS and (item := _ITEM.match(text, at)):
+        spans.append(item.span("bare" if item["quoted"] is None else "quoted"))
+        at = item.end()
+    values = [(span, text[slice(*span)]) for span in spans]
+    return [
+        span
+        for span, value in values
+        if _generated(value)
+        or (any(map(str.isdigit, value)) and (len(values) == 1 or not set(value) & _OF_NAMES))
+    ]
 
 
 def _looks_secret(name: str, value: str, *, quoted: bool) -> bool:
     """High entropy, digits among letters, and nothing that is code, a path, or a stand-in."""
-    if not drawn(value):
+    if len(value) < 8 or not drawn(value):
         return False
     if not quoted and not name.isupper() and value.replace("_", "").replace(".", "").isidentifier():
         digits = any(map(str.isdigit, value))

@@ -17,7 +17,6 @@ from sam_tui.core.redaction.forms import (
     assigned_secrets,
     drawn,
     plain_word,
-    spellings,
     telling,
     wordlike,
 )
@@ -310,6 +309,8 @@ class Shield:
 
     def _know(self, name: str, value: str) -> list[str]:
         """Remember a placeholder for each spelling of a value; returns the new spellings."""
+        from sam_tui.core.text.spellings import spellings  # only where a value is known
+
         forms = [v for v in spellings(value) if v not in self._known and not PLACEHOLDER.search(v)]
         self._known.update((form, self._placeholder(name, form)) for form in forms)
         return forms

@@ -1,0 +1,50 @@
+"""How a text is spelled in JSON, addresses, markup, shells, source, base64 and hex."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+_SHORTEST_ENCODED = 12
+_PERCENT = re.compile(r"%[0-9A-F]{2}")
+
+
+def spellings(value: str) -> set[str]:
+    """The value, and how it looks in JSON, addresses, markup, shells and source, base64 and hex.
+
+    Of base64 those characters that are the same whatever comes before and after the value.
+    """
+    forms = {value, *_escaped(value)}
+    if len(value) >= _SHORTEST_ENCODED:
+        forms.update(_encoded(value.encode("utf-8", "surrogatepass")))
+    return forms
+
+
+def _escaped(value: str) -> Iterator[str]:
+    once, readable = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
+    yield from (once, readable, json.dumps(once)[1:-1], json.dumps(readable)[1:-1])
+    for address in _addresses(value):
+        yield address
+        yield _PERCENT.sub(lambda match: match[0].lower(), address)
+    markup = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    quoted = markup.replace('"', "&quot;")
+    yield from (markup, quoted, quoted.replace("'", "&#x27;"), quoted.replace("'", "&#39;"))
+    yield repr(value)[1:-1]
+    yield from (value.replace("'", "'\"'\"'"), value.replace("'", "'\\''"))
+    yield value.replace('"', '\\"')
+
+
+def _addresses(value: str) -> tuple[str, ...]:
+    try:
+        return quote(value, safe=""), quote(value), quote_plus(value)
+    except UnicodeEncodeError:  # half of a character
+        return ()
+
+
+def _encoded(data: bytes) -> Iterator[str]:
+    yield from (data.hex(), data.hex().upper())
+    for before in range(3):
+        whole = base64.b64encode(b"\0" * before + data).decode()
+        inner = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+        yield from (inner, inner.replace("+", "-").replace("/", "_"))
