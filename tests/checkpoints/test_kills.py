@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
 from tests.checkpoints.killing import killed, lost
 
@@ -114,3 +115,26 @@ async def test_git_that_could_not_be_started_once_is_asked_again_by_the_next_cal
         kept.write("state", "three")
     await kept.back(number)
     assert (kept.root / "state").read_text() == "one"
+
+
+@pytest.mark.requirement("checkpoints:bounded")
+async def test_git_removes_nothing_from_a_store_that_is_not_an_hour_old(
+    kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = "sam_tui.adapters.checkpoints.store.expiry_seconds"
+    monkeypatch.setattr(clock, lambda: 1e6 + expiry_seconds())  # the machine runs for days
+    git, runs, path = tmp_path / "bin/git", tmp_path / "runs", os.environ["PATH"]
+    git.parent.mkdir()
+    git.write_text(
+        f'#!/bin/sh\necho "$1" >> {runs}\nPATH={path}\nexec {shutil.which("git")} "$@"\n'
+    )
+    git.chmod(0o755)
+    kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
+    for age, prunes in ((0, 0), (1800, 0), (7200, 1), (1800, 1)):
+        for note in kept.data.rglob("pruned"):
+            begun, running = map(float, note.read_bytes().split())
+            note.write_text(f"{begun} {running - age}")
+        async with kept.calling():
+            kept.write("a", f"{age} {prunes}")
+        await kept.checkpoints.checkpoints()
+        assert runs.read_text().split().count("prune") == prunes

@@ -35,8 +35,14 @@ ALIKE = (
     ("sam_tui.adapters.shell.bash", "_parser"),
     ("sam_tui.assembly.catalogue", "adverts"),
     ("sam_tui.core.authorization.commands.table", "builtin_table"),
+    ("sam_tui.core.authorization.paths.secrets", "_home_places"),
 )
 """What a process loads or reads of what is installed."""
+WHEN_USED = (
+    *("platformdirs", "anyio._backends._asyncio", "uvicorn.lifespan.off"),
+    *("encodings.ascii", "encodings.utf_8_sig", "importlib.readers"),
+)
+"""What libraries import only when they need it."""
 _THRESHOLDS = gc.get_threshold()
 """How often Python looks for garbage by itself; tests are imported later."""
 _CLONE3, _CLONE_PARENT = 435, 0x8000
@@ -59,7 +65,8 @@ def preload() -> None:
 
 def _recall() -> None:
     """Do once what each process would do for itself, with the same outcome whatever it is started with."""
-    importlib.import_module("platformdirs")
+    for name in WHEN_USED:
+        importlib.import_module(name)
     for module, name in ALIKE:
         getattr(importlib.import_module(module), name)()
     with tempfile.TemporaryDirectory() as folder:

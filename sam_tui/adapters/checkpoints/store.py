@@ -274,19 +274,23 @@ class GitCheckpoints:
     # ---- age and size
 
     def _prune_if_due(self, store: GitStore, timeline: Timeline) -> None:
-        """Once an hour that the machine runs; by age only after an hour in which its clock stood still.
+        """Once an hour that the machine runs, first when the store is an hour old; by age only after an
+        hour in which its clock stood still.
 
         A clock that was put ahead would make everything too old: then, and after each start of the
         machine, the time is noted, and the next look decides.
         """
         running = expiry_seconds()
         start, before, last = time.time() - running, 0.0, -1.0
+        note = store.folder / "pruned"
+        new = not note.exists()  # nothing in it is old, and git would look in vain
         with suppress(FileNotFoundError, ValueError):
-            before, last = map(float, (store.folder / "pruned").read_bytes().split())
+            before, last = map(float, note.read_bytes().split())
         if not 0 <= running - last < _PRUNE_EVERY or last < 0:
             stood = 0 <= last <= running and abs(start - before) < _INEXACT
-            self._prune(store, timeline, aged=stood)
-            store.replace("pruned", f"{start} {running}".encode())
+            if not new:
+                self._prune(store, timeline, aged=stood)
+            store.replace(note.name, f"{start} {running}".encode())
 
     def _prune_now(self, *, everything: bool) -> DroppedCheckpoints:
         store, _, timeline = self._parts()

@@ -197,7 +197,6 @@ class ProcessTracker:
             return len(self._numbers())
         # A run that multiplies leaves no time to count it, so it is stopped meanwhile. Others are not
         # stopped: a program notices that, and it interrupts some of its system calls.
-        # stopped: a program notices that, and some of its system calls are interrupted by it.
         self._signal_sessions(signal.SIGSTOP)
         count = len(self._numbers())
         if count <= most:
@@ -217,6 +216,8 @@ class ProcessTracker:
 
     def living(self, table: ProcessTable | None = None) -> list[int]:
         """The processes that have not ended, of ``table`` or of a new reading."""
+        if not (self._mark or self._sessions or self._groups or self._parents):
+            return []  # every process of the system would be read in vain
         members = self._members(table or ProcessTable())
         return [pid for pid, state in members if state not in b"ZX"]
 
@@ -302,7 +303,6 @@ class ProcessTracker:
         began = self._sessions.get(int(fields[_SESSION]))
         # A session's number is reused only once it is empty; a process that started before the session
         # was known does not belong to it.
-        # session was known is none of it.
         mine = began is not None and int(fields[STARTED]) >= began
         return mine and (not self._held or is_held(pid))
 
