@@ -3,8 +3,8 @@
 #
 #     scripts/in_memory.sh .venv/bin/python -m pytest
 #
-# Only root may mount, and nothing that the command needs may lie in /tmp. On a disk, the files and folders
-# of all tests took an eighth of their CPU.
+# Only root may mount, and nothing that the command needs may lie in /tmp. On a disk, files and folders of the
+# tests take up to an eighth of their CPU, by how busy the disk was before.
 set -eu
 free=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo 2> /dev/null || :)
 if [ "$(id -u)" != 0 ] || [ -n "${TMPDIR:-}" ] || [ "${free:-0}" -lt 6 ] || ! unshare --mount true 2> /dev/null; then
