@@ -22,7 +22,7 @@ from sam_tui.ui.screens.reader import Reader, whole
 from sam_tui.ui.screens.run_lines import gate_words
 
 if TYPE_CHECKING:
-    from sam_tui.core.ids import NO_CONVERSATION, ConversationId
+    from sam_tui.core.ids import ConversationId
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import DefinitionView, ExecutionView
     from sam_tui.ui.screens.runs import RunsScreen
