@@ -41,12 +41,7 @@ def trust_command(
     from sam_tui.adapters.policy import AppFolders, FileTrust
     from sam_tui.core.authorization.paths.containment import Workspace
 
-    if folder and workspace and os.path.realpath(folder) != os.path.realpath(workspace):
-        raise UsageError(
-            f"{folder!a} and --workspace {workspace!a} are two folders.",
-            hint="Name the folder once.",
-        )
-    folder = folder or workspace
+    folder = _one_folder(folder, workspace)
     if sum(map(bool, (listed, show, revoke))) > 1 or (listed and folder):
         raise UsageError("Use one of --list, --show and --revoke; --list takes no folder.")
     if as_json and not (listed or show):
@@ -63,6 +58,16 @@ def trust_command(
         require_output()
         return _show(trust, root, as_json=as_json)
     return _trust(trust, root)
+
+
+def _one_folder(folder: str | None, workspace: str | None) -> str | None:
+    """The folder that was named, in either way. Raises ``UsageError`` for two different ones."""
+    if folder and workspace and os.path.realpath(folder) != os.path.realpath(workspace):
+        raise UsageError(
+            f"{folder!a} and --workspace {workspace!a} are two folders.",
+            hint="Name the folder once.",
+        )
+    return folder or workspace
 
 
 def _revoke(trust: "FileTrust", path: str) -> int:

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingsMap
 from textual.containers import Container, Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -124,12 +125,8 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         """Choose the layout for the size."""
-        least = 1 if self._layout.inline else _LEAST_HEIGHT
-        small = event.size.width < _LEAST_WIDTH or event.size.height < least
         was_small = self.has_class("-too-small")
-        if small and not self._too_small.is_attached:
-            self.mount(self._too_small, before=0)
-        self.set_class(small, "-too-small")
+        small = self._set_too_small(event.size)
         if self.narrow and not self.has_class("-narrow"):
             # The focus moves from a hidden column to the visible part.
             self._side_over = self._works_in_side
@@ -138,6 +135,15 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self._typed_in = self.focused
         elif was_small and not small:
             self._go_on()
+
+    def _set_too_small(self, size: Size) -> bool:
+        """Say that the window is too small, where it is; whether it is."""
+        least = 1 if self._layout.inline else _LEAST_HEIGHT
+        small = size.width < _LEAST_WIDTH or size.height < least
+        if small and not self._too_small.is_attached:
+            self.mount(self._too_small, before=0)
+        self.set_class(small, "-too-small")
+        return small
 
     def _go_on(self) -> None:
         """Return the focus to the widget that had it before the screen was too small."""
