@@ -143,7 +143,7 @@ async def test_a_call_that_waits_learns_that_everything_was_ended(
 
 @pytest.mark.requirement("terminal:background-news")
 async def test_an_end_is_news_until_the_agent_has_read_it(
-    hand: Hand, background: PortedCommands
+    hand: Hand, background: PortedCommands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reminder = BackgroundCommandsReminder(background.unread)
     view = TurnView(ME, (), (), 0.0)
@@ -154,7 +154,9 @@ async def test_an_end_is_news_until_the_agent_has_read_it(
         "run_command", command=line.replace("<one>", "'<one>'"), isBackground=True
     )
     assert reminder.content(view) is None
-    await hand.data("run_command", command="exit 9", isBackground=True)
+    with monkeypatch.context() as patient:
+        patient.setattr("sam_tools.terminal_operations.commands._FIRST_LOOK", DEADLINE)
+        await hand.data("run_command", command="exit 9", isBackground=True)
     name = made["terminalId"]
     (hand.workspace / "gate").unlink()
     found = background.find(name)
