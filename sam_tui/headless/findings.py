@@ -1,6 +1,5 @@
 """What a review found, asked for as JSON and written as text, SARIF 2.1.0 or JUnit XML."""
 
-import html
 import json
 import re
 import time
@@ -196,7 +195,9 @@ def _xml_attribute(text: str) -> str:
 
 def _xml_text(text: str) -> str:
     """A text escaped for XML; characters that XML forbids are replaced."""
-    return html.escape(_NO_XML.sub("\ufffd", text))
+    from html import escape
+
+    return escape(_NO_XML.sub("\ufffd", text))
 
 
 FORMS: Mapping[str, Callable[[ChangeReview], str]] = {
