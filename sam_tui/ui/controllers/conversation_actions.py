@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import NO_CONVERSATION, ConversationId
 from sam_tui.core.todos.edits import TodoEdit
 from sam_tui.core.tooling.shared_memory import entries_read, scope_in_words
 from sam_tui.ui.controllers.context import Context
@@ -188,7 +188,7 @@ class ConversationActions:
     def memories(self) -> None:
         """Pick something that the agent reads here, to read or delete it."""
         root, remembered = self._runtime.workspace.root, self._runtime.remembered
-        scope = remembered.memories.scope_of(self._current.id or ConversationId(""))
+        scope = remembered.memories.scope_of(self._current.id or NO_CONVERSATION)
         options = [
             (
                 Choice(
