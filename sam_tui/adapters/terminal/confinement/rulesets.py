@@ -103,11 +103,24 @@ class Rulesets:
         self._seen: tuple[float, Bounds, tuple[str, ...]] | None = None
         self._within: tuple[float, tuple[str, ...], tuple[str, ...]] | None = None
 
-    def of(self, bounds: Bounds) -> Ruleset:
-        """The ruleset of bounds that ``masking`` gave, as the files are now. Raises ``ToolError``."""
+    def of(self, bounds: Bounds) -> Rules:
+        """The rules of a run in these bounds, as the files are now. Raises ``ToolError``.
+
+        There are a hundred places of secrets: which of them exist is looked up once a second. A new secret
+        beside others is noticed at once, because the listing of its folder has changed.
+        """
+        now = time.monotonic()
+        fresh = self._seen is None or self._seen[0] < now or self._seen[1] != bounds
+        if fresh:
+            self._seen = (now + _SEEN_SECONDS, bounds, landlock.maskable(bounds))
+        assert self._seen is not None
+        bounds = replace(bounds, masked=self._seen[2])
+        return Rules(bounds, self._ruleset(bounds, fresh=fresh))
+
+    def _ruleset(self, bounds: Bounds, *, fresh: bool) -> Ruleset:
         paths = [landlock.identity(path) for path in bounds.writable]
-        masked = bounds.masked
-        listed = [landlock.identity(path, listing=True) for path in landlock.splits(masked)]
+        splits = landlock.splits(bounds.masked)
+        listed = [landlock.identity(path, listing=True) for path in splits]
         opened = [landlock.identity(path) for path in bounds.opened]
         listed += [
             landlock.identity(split, listing=True)
@@ -117,7 +130,7 @@ class Rulesets:
         key = (
             *paths,
             *listed,
-            *masked,
+            *bounds.masked,
             *opened,
             bounds.unwritable,
             bounds.watched,
@@ -128,9 +141,11 @@ class Rulesets:
         cached = self._kept.get(key)
         if cached is not None:
             return cached
+        masked = bounds.masked if fresh else landlock.maskable(bounds)
         present = tuple(path for path, _, inode, _ in paths if inode)
         try:
-            ruleset = Ruleset(landlock.build(self._version, replace(bounds, writable=present)))
+            existing = replace(bounds, writable=present, masked=masked)
+            ruleset = Ruleset(landlock.build(self._version, existing))
         except OSError as error:
             raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
         while len(self._kept) >= _KEPT:
@@ -159,13 +174,3 @@ class Rulesets:
         """Close the descriptors of all rulesets."""
         while self._kept:
             os.close(self._kept.popitem()[1].descriptor)
-
-    def masking(self, bounds: Bounds) -> Bounds:
-        """The bounds with the existing secrets, looked up once a second, as there are a hundred places.
-
-        A new secret beside others is noticed at once, because the listing of its folder has changed.
-        """
-        now = time.monotonic()
-        if self._seen is None or self._seen[0] < now or self._seen[1] != bounds:
-            self._seen = (now + _SEEN_SECONDS, bounds, landlock.maskable(bounds))
-        return replace(bounds, masked=self._seen[2])

@@ -240,8 +240,7 @@ class Sandbox:
 
     def _rules(self, terms: Wanted, scratch: str | None = None) -> Rules:
         """The rules of a run that begins now, made from the present files."""
-        bounds = self._rulesets.masking(self._bounds(terms, scratch))
-        return Rules(bounds, self._rulesets.of(bounds))
+        return self._rulesets.of(self._bounds(terms, scratch))
 
     def _enter(self, terms: Wanted, rules: Rules, apart: Supervision | None = None) -> ConfinedRun:
         bounds, ruleset = rules.bounds, rules.ruleset.descriptor

@@ -5,6 +5,7 @@ executes. Exit code 213 means that the branch could not be mounted, and that not
 """
 
 import ctypes
+import dataclasses
 import json
 import os
 import signal
@@ -135,6 +136,7 @@ def _become(terms: dict[str, Any], words: list[str]) -> None:
             tcp=terms["network"] == "on",
             opened=tuple(terms["opened"]),
         )
+        bounds = dataclasses.replace(bounds, masked=landlock.maskable(bounds))
         table = machine()
         code = b"" if table is None else program(table, terms["network"], live=False)
         ours, theirs = enrolment(landlock.build(landlock.abi(), bounds), code, live=False)

@@ -91,10 +91,9 @@ def abi() -> int:
 
 
 def build(version: int, bounds: Bounds) -> int:
-    """A ruleset descriptor. Raises OSError."""
+    """A ruleset descriptor, which hides what is masked in these bounds. Raises OSError."""
     writes = _handled_writes(version)
-    masked = maskable(bounds)
-    split = splits(masked)
+    split = splits(bounds.masked)
     reads = _READ_FILE if split or bounds.readable is not None else 0
     attributes = struct.pack(
         "=QQQ",
@@ -107,7 +106,8 @@ def build(version: int, bounds: Bounds) -> int:
     try:
         for path, rights in _writable(bounds, (writes & ~_DEVICES) | reads, reads):
             _allow(ruleset, path, rights)
-        for path in _read_within(bounds.readable, split, masked):
+        hidden = (*bounds.masked, *bounds.secrets)  # also those that came into being meanwhile
+        for path in _read_within(bounds.readable, split, hidden):
             _allow(ruleset, path, reads)
         for path in bounds.opened if reads else ():
             _allow(ruleset, os.path.realpath(path), reads)
