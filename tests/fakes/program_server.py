@@ -1,8 +1,6 @@
 """The process that programs are forked of in tests, which has imported what they could need."""
 
-import atexit
 import ctypes
-import functools
 import gc
 import importlib
 import json
@@ -14,15 +12,13 @@ import signal
 import socket
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NoReturn, TextIO
+from typing import Any
 
 from sam_tui import signals
-from tests.fakes import databases, preloaded
-from tests.fakes.memory import collapse, show
+from tests.fakes import databases, forked, preloaded, supervisor_server
+from tests.fakes.memory import collapse
 
 LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapters.llm.litellm")
 """What a process imports itself that is forked of no worker's: it draws, or takes seconds."""
@@ -47,6 +43,8 @@ _THRESHOLDS = gc.get_threshold()
 """How often Python looks for garbage by itself; tests are imported later."""
 _CLONE3, _CLONE_PARENT = 435, 0x8000
 _served: list[socket.socket] = []
+supervisors: list[socket.socket] = []
+"""What forks the processes that watch over commands, once it has been started."""
 
 
 def preload() -> None:
@@ -91,8 +89,12 @@ def _serve(control: socket.socket) -> dict[str, Any]:
         starts = preloaded.is_one(wanted["words"], *FLEET, *SERVING)
         if preloaded.is_one(wanted["words"], *FLEET):
             importlib.import_module("sam_tui.adapters.fleet.database").load()
-        apart = preloaded.is_one(wanted["words"], preloaded.APART)
-        new = _fork_twice(leads=True) if apart else _fork_beside()
+        if preloaded.is_one(wanted["words"], preloaded.APART):
+            socket.send_fds(supervisors[0], [message], [*descriptors, answers])
+            for descriptor in (*descriptors, answers):
+                os.close(descriptor)
+            continue
+        new = _fork_beside()
         if new is None:
             for end in (control, asked):
                 end.close()
@@ -117,6 +119,7 @@ def serve_apart(path: list[str], streams: list[int]) -> None:
     """
     served = _branch()
     if served is None:
+        supervisors.pop().close()
         return
     _served.append(served)
     for stream in streams:
@@ -130,7 +133,7 @@ def serve_apart(path: list[str], streams: list[int]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(*_THRESHOLDS)
     gc.enable()
-    run(_become(_serve(served)))
+    forked.run(_become(_serve(served)))
 
 
 def _forget() -> None:
@@ -160,11 +163,8 @@ def _branch() -> socket.socket | None:
 
 def _take(wanted: dict[str, Any], descriptors: list[int], asks: socket.socket) -> None:
     """Give a new process its streams, and what else it was passed or may ask."""
-    for number in range(3):
-        os.dup2(descriptors[number], number)
-        os.close(descriptors[number])
-    if descriptors[3:]:
-        wanted["words"][-1] = str(descriptors[3])
+    supervisors.pop().close()
+    forked.take(wanted, descriptors)
     if not preloaded.is_one(wanted["words"], preloaded.COMMAND):
         asks.close()
         return
@@ -182,97 +182,32 @@ def _fork_beside() -> int | None:
         python.PyOS_AfterFork_Child()
         return None
     python.PyOS_AfterFork_Parent()
-    return new if new > 0 else _fork_twice(leads=False)  # some containers do not know that call
-
-
-def _fork_twice(*, leads: bool) -> int | None:
-    """Fork twice; the new process's id, or None in it. The one between may lead a session.
-
-    A process whose parent ended is given to the next one above that takes in orphans: whoever asked
-    for a child of its own. The new one goes on when it has been given away.
-    """
-    told, tells = os.pipe()
-    gate, held = os.pipe()
-    between = os.fork()
-    new = 0
-    if between == 0:
-        if leads:
-            os.setsid()
-        new = os.fork()
-        if new:
-            os.write(tells, str(new).encode())
-            os._exit(0)
-    for end in (tells, held):
-        os.close(end)
-    if between:
-        os.waitpid(between, 0)
-        new = int(os.read(told, 32))
-    else:
-        os.read(gate, 1)  # there is nothing to read, but its end when the one between ended
-    for end in (told, gate):
-        os.close(end)
-    return new or None
+    return (
+        new if new > 0 else forked.fork_twice(leads=False)
+    )  # some containers do not know that call
 
 
 def _become(wanted: dict[str, Any]) -> Callable[[], object]:
     """Be the process that was wanted: its folder, environment, arguments and streams; its program."""
-    os.umask(wanted["umask"])
-    os.chdir(wanted["folder"])
-    if preloaded.is_one(wanted["words"], preloaded.APART):
-        for number in (signal.SIGINT, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_IGN)  # as a shell does what it starts with &
-    elif wanted["leads"]:
+    if wanted["leads"]:
         os.setsid()
-    if wanted["first"]:
-        module, name = wanted["first"]
-        getattr(importlib.import_module(module), name)()
-    os.environ.clear()
-    os.environ.update(wanted["environment"])
-    time.tzset()
+    forked.enter(wanted)
     tempfile.tempdir = None  # it may be another one
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        stream = _stream(number, getattr(sys, name))
-        setattr(sys, name, stream)
-        setattr(sys, f"__{name}__", stream)
     words = wanted["words"]
-    show(words)
-    for way in (preloaded.SCRIPT, preloaded.APART):
-        if preloaded.is_one(words, way):
-            sys.argv = ["-c", *words[len(way) + 1 :]]
-            return functools.partial(exec, words[len(way)], {"__name__": "__main__"})
+    if preloaded.is_one(words, preloaded.SCRIPT):
+        return forked.script(words[len(preloaded.SCRIPT) :])
     program = sys.modules["sam_tui.__main__"]
     sys.argv = [str(program.__file__), *words[len(preloaded.COMMAND) :]]
     return program.main
-
-
-def _stream(number: int, ready: TextIO) -> TextIO:
-    """A standard stream as Python would have made it now, told by the one it made at its start."""
-    mode, buffering = "w" if number else "r", 1 if number == 2 or os.isatty(number) else -1
-    return open(number, mode, buffering, ready.encoding, ready.errors, "\n", closefd=False)
-
-
-def run(program: Callable[[], object]) -> NoReturn:
-    """Run and end as Python does, but do not take apart all that was imported, which costs most."""
-    try:
-        code = program()
-    except SystemExit as ended:
-        code = ended.code
-    for module, name in ((threading, "_shutdown"), (atexit, "_run_exitfuncs")):
-        getattr(module, name)()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        code = 120
-    os._exit(code if isinstance(code, int) else code is not None)
 
 
 def main() -> None:
     """Wait for what is wanted, and be that."""
     with socket.socket(fileno=int(sys.argv[1])) as control:
         preload()
+        supervisors.append(supervisor_server.started())
         program = _become(_serve(control))
-    run(program)
+    forked.run(program)
 
 
 if __name__ == "__main__":

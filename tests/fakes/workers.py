@@ -210,13 +210,21 @@ def _import_tests(arguments: list[str]) -> Callable[[], object]:
     return config._ensure_unconfigure  # pyright: ignore[reportPrivateUsage]
 
 
-def _is_alone() -> bool:
-    """Whether a fork of this process is all of it: no thread and no child would be missing."""
-    try:
+def _is_ready() -> bool:
+    """Whether a fork of this process is all of it: no thread and no child would be missing.
+
+    If so, what watches over commands can be forked from now on, too.
+    """
+    with suppress(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return len(os.listdir("/proc/self/task")) == 1
-    return False
+        return False
+    if len(os.listdir("/proc/self/task")) > 1:
+        return False
+    from tests.fakes import preloaded, program_server, supervisor_server
+
+    if preloaded.is_installed():
+        program_server.supervisors.append(supervisor_server.started())
+    return True
 
 
 def _become(line: str, streams: list[int]) -> Callable[[], object]:
@@ -246,13 +254,13 @@ def main() -> None:
     path, sys.path[:] = sys.path[:], terms["path"]
     with socket.socket(fileno=int(sys.argv[1])) as listener:
         at_end = _import_tests(terms["arguments"])
-        program = ForkServer(listener, path).serve() if _is_alone() else None
+        program = ForkServer(listener, path).serve() if _is_ready() else None
     if program is None:
         at_end()
         return
-    from tests.fakes import program_server
+    from tests.fakes import forked
 
-    program_server.run(program)
+    forked.run(program)
 
 
 if __name__ == "__main__":
