@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from textual._compositor import Compositor
 from textual._context import active_app
+from textual.message_pump import MessagePump
 
 from sam_tui.ui.theme import ThemeStylesheet
 from sam_tui.ui.widgets.terminal import repeated_keys
@@ -17,6 +18,25 @@ from tests.ui.driver import SIDE_SHOWN, Stage, build_stage
 def patient_chord(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key that leads out of a terminal waits for the second press, however slow the machine is."""
     monkeypatch.setattr(repeated_keys, "WITHIN", 3600)
+
+
+@pytest.fixture(autouse=True)
+def waits_for_the_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pilot waits for those widgets alone that have a message: it would send one to each of them."""
+    call_later = MessagePump.call_later
+
+    def call_busy(pump: MessagePump, callback: Any, *args: Any, **terms: Any) -> bool:
+        of_pilot = getattr(callback, "__qualname__", "").startswith("Pilot._wait_for_screen.")
+        return not (of_pilot and _is_idle(pump)) and call_later(pump, callback, *args, **terms)
+
+    monkeypatch.setattr(MessagePump, "call_later", call_busy)
+
+
+def _is_idle(pump: Any) -> bool:
+    """Whether a widget waits for its next message, and none is there."""
+    queue = pump._message_queue
+    busy = queue.values or pump._next_callbacks or pump._pending_message is not None
+    return not busy and bool(queue.ready_event._waiters)
 
 
 _parsed: dict[str, dict[Any, Any]] = {}
