@@ -1,4 +1,4 @@
-"""What a call touches: declared by its operation, located once, judged by the guard, used as is."""
+"""The accesses of a call: declared by its operation, located once, judged by the guard."""
 
 from dataclasses import dataclass
 from typing import Literal

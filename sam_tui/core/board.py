@@ -59,10 +59,10 @@ class TodoBoard:
         return True
 
     def edits_to_tell(self, conversation: ConversationId, *, new_message: bool) -> DeliveredEdits:
-        """What a person changed, for the reminder that is being built: each edit is new only once.
+        """Return a person's changes for the reminder that is being built: each edit is new only once.
 
-        It stays the same within a turn until the model replaces the list or another edit comes, so
-        that a reminder which says it changes no more often than there is something to say.
+        The result stays the same within a turn until the model replaces the list or another edit
+        comes, so that the reminder changes only when there is something new.
         """
         entry = self._delivered.get(conversation, DeliveredEdits())
         if new_message:

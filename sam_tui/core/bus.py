@@ -1,4 +1,4 @@
-"""Who hears what happened. Publishing never waits; a slow subscriber gets merged text."""
+"""The subscribers of events. Publishing never waits; a slow subscriber gets merged text."""
 
 import asyncio
 from collections import deque

@@ -1,4 +1,4 @@
-"""What a result looks like, as data: front ends draw it, events carry it."""
+"""The display of a result, as data: front ends draw it, events carry it."""
 
 from dataclasses import dataclass
 from typing import Literal

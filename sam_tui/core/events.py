@@ -1,4 +1,4 @@
-"""Everything that can happen: plain frozen data, past tense, serialisable."""
+"""All events: plain frozen data, named in the past tense, serialisable."""
 
 from dataclasses import dataclass
 from typing import Literal

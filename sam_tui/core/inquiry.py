@@ -134,7 +134,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the agent asks by ``user_collaboration``. An answer to it never grants anything.
+    """A question of the agent, by ``user_collaboration``. An answer to it never grants anything.
 
     ``choices`` are all answers that will do, unless it is ``free``. ``operation`` is what the agent asks
     leave for, where nothing of it was refused so far: each such call is still asked about by itself.

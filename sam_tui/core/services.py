@@ -1,4 +1,4 @@
-"""What tools may be built from: the ports and core services of one runtime; and what plug-ins add."""
+"""The parts that tools are built from: ports and core services of one runtime; reports of plug-ins."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PluginReport:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Everything that outlives a conversation's window."""
+    """The stores whose content outlives a conversation's context."""
 
     memories: MemoryStore
     notes: KeyValueStore

@@ -26,7 +26,7 @@ from sam_tui.core.usage import Usage
 
 
 class DeltaSink(Protocol):
-    """Who takes the pieces of an answer."""
+    """Receives the pieces of an answer."""
 
     def add(self, delta: Delta) -> None:
         """A piece came."""
@@ -111,7 +111,7 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(?=\{)")
 
 @dataclass(frozen=True, slots=True)
 class TextCalls:
-    """What was found: (name, arguments as JSON) in order, and the text without them."""
+    """Calls that a model wrote as text: (name, arguments as JSON) in order, and the text without them."""
 
     calls: tuple[tuple[str, str], ...]
     text: str

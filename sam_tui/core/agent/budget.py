@@ -1,4 +1,4 @@
-"""What a piece of work may spend: one object, shared by reference; every model call counts."""
+"""The budget of a piece of work: one object, shared by reference; every model call counts."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ MOST_STEPS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one turn may spend: model calls, tokens in and out, US dollars; None is no limit.
+    """The limits of one turn: model calls, tokens in and out, US dollars; None is no limit.
 
     ``raised`` is up to how many model calls the model may raise ``steps`` without a question; 0 where
     the person set them.
@@ -61,7 +61,7 @@ class Budget:
 
     @property
     def raised(self) -> int:
-        """How many steps the agent may reach without asking; the limit of a parent's budget binds too."""
+        """The number of steps the agent may reach without asking; a parent's limit binds too."""
         allowed = self.limits.raised
         return allowed if self.parent is None else min(allowed, self.parent.raised)
 

@@ -186,7 +186,7 @@ def _pinned(messages: Sequence[Message], user: int | None, most: int) -> tuple[M
 def _suffix(
     messages: Sequence[Message], left: int, user: int | None, *, whole: bool
 ) -> tuple[int, int]:
-    """Where the longest suffix of whole units begins that there is room for, and the room left.
+    """Return the start of the longest suffix of whole units that fits, and the room left.
 
     The last user message has its room already; a clipped one stands in the opening, so the suffix
     ends before it.

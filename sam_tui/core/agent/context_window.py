@@ -66,7 +66,7 @@ _PLAIN_WORDS = frozenset(
 def chunks(
     conversation: ConversationId, dropped: Sequence[Message], moments: Sequence[float], *, last: int
 ) -> list[ArchivedChunk]:
-    """What left, as chunks for the archive, numbered from ``last`` + 1.
+    """Return messages that left the context as chunks for the archive, numbered from ``last`` + 1.
 
     ``moments`` says when each message was stored, in seconds since the epoch. Reminders are left
     out: the workbench wrote them. Calls become lines of their answer.
@@ -147,8 +147,7 @@ _STEP_BACK = 0.6
 
 
 class Room:
-    """How much fits into a model's context. Shared by a runtime: a limit that one conversation learns holds
-    for all."""
+    """The room for messages in a model's context, shared by a runtime with the limits that it learns."""
 
     def __init__(self, archive: Archive, bus: Bus, *, context_tokens: int | None = None) -> None:
         self._archive = archive
@@ -157,7 +156,7 @@ class Room:
         self._learnt: dict[str, int] = {}
 
     def context(self, model: Model) -> int | None:
-        """How much the model takes, as far as that is known."""
+        """Return the size of the model's context in tokens, or None if it is not known."""
         return self._learnt.get(model.name) or self._configured or model.context_tokens
 
     def limit(self, model: Model, *, fixed: int) -> int | None:
@@ -170,7 +169,7 @@ class Room:
         return None if context is None else room(context, fixed=fixed, output=OUTPUT_TOKENS)
 
     def share(self, history: History, model: Model, *, fixed: int) -> float:
-        """How much of the limit messages take; 0 while no limit is known."""
+        """Return the share of the limit that the messages take; 0 while no limit is known."""
         limit = self.limit(model, fixed=fixed)
         return history.tokens / limit if limit else 0.0
 

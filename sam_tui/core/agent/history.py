@@ -71,12 +71,12 @@ class History:
 
     @property
     def messages(self) -> Sequence[Message]:
-        """What the model is sent, oldest first. It grows in place; only ``shorten`` replaces its head."""
+        """The messages that the model is sent, oldest first. Only ``shorten`` replaces its head."""
         return self._messages
 
     @property
     def tally(self) -> Tally:
-        """What reminders count in the messages."""
+        """The counts of the messages that reminders need."""
         return self._tally
 
     @property
@@ -95,11 +95,11 @@ class History:
         return as_writer(self._store, self.conversation)
 
     def close(self) -> None:
-        """Nothing more is written here: other programs may."""
+        """Release the conversation, so that other programs may write to it."""
         self._store.release(self.conversation)
 
     def moments(self) -> Sequence[float]:
-        """When each message was stored, in seconds since the epoch."""
+        """Return when each message was stored, in seconds since the epoch."""
         return self._store.moments(self.conversation)
 
     def shorten(self, compacted: Compacted, archived: Sequence[ArchivedChunk]) -> None:

@@ -1,4 +1,4 @@
-"""Which failed model calls are tried again and when, who has another key, and which model comes instead."""
+"""Retries of failed model calls: which and when, providers with another key, and fallback models."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class RetryPolicy:
     patience: float = 300.0
 
     def attempts(self, error: ModelError) -> int:
-        """How many tries a call gets in all after this kind of error."""
+        """Return how many attempts a call gets in all after this kind of error."""
         if not error.retryable:
             return 1
         return 1 + (self.limited_retries if isinstance(error, ModelLimited) else len(self.waits))
@@ -93,7 +93,7 @@ class FallbackModel:
 
     @property
     def name(self) -> str:
-        """That of the model in use."""
+        """The name of the model in use."""
         return self._models[self._at].name
 
     @property

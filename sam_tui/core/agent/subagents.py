@@ -34,7 +34,7 @@ _DYNAMIC = frozenset({"increase_max_iterations"})
 
 @dataclass(frozen=True, slots=True)
 class SubagentAssignment:
-    """What a subagent is to do. Empty ``model`` and None mean the parent's own."""
+    """The work of a subagent. Empty ``model`` and None mean the parent's own."""
 
     task: str
     instructions: str = ""
@@ -74,7 +74,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How an assignment ended. ``answer`` is the last thing it said."""
+    """The result of an assignment. ``answer`` is the subagent's last answer."""
 
     conversation: ConversationId
     reason: StopReason
@@ -88,9 +88,9 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What assignments need of the outside: ``system`` raises ``UsageError`` for an unknown prompt.
+    """Functions of the host for assignments: ``system`` raises ``UsageError`` for an unknown prompt.
 
-    ``engine`` is asked for when an assignment begins: its tools, prompts and bus are shared by assignments.
+    ``engine`` is called when an assignment begins: assignments share its tools, prompts and bus.
     """
 
     engine: Callable[[], TurnEngine]
@@ -108,7 +108,7 @@ OpenModel = Callable[[str, Mapping[str, object]], Model]
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """What an assignment's turn is run with."""
+    """The parts with which an assignment's turn runs."""
 
     engine: TurnEngine
     model: Model

@@ -65,7 +65,7 @@ class ThreadSummary:
 
 
 def summarise(messages: Sequence[Message]) -> ThreadSummary:
-    """What a stretch of conversation came to, by rules alone: no model is asked."""
+    """Summarise a stretch of conversation by rules alone: no model is asked."""
     requests = [_line(m.text) for m in messages if isinstance(m, UserMessage)]
     calls = {call.id: _meant(call) for call in calls_of(messages)}
     results = [m for m in messages if isinstance(m, ToolMessage)]
@@ -104,7 +104,7 @@ def merge(old: ThreadSummary, new: ThreadSummary) -> ThreadSummary:
 
 
 def find_task(requests: Sequence[str]) -> str:
-    """What the person wants now: their last request, or the last long one where that is short."""
+    """Return the person's present task: their last request, or the last long one if that is short."""
     tasks = [request for request in requests if request]
     if not tasks or len(tasks[-1]) >= TASK_LENGTH:
         return tasks[-1] if tasks else ""

@@ -1,4 +1,4 @@
-"""How many tokens messages take, estimated without a tokenizer, and how many they may take."""
+"""The number of tokens that messages take, estimated without a tokenizer, and how many they may take."""
 
 import json
 from collections import Counter
@@ -61,7 +61,7 @@ class ContextPart:
 
 
 def context_parts(system: str, tools: str, messages: Sequence[Message]) -> list[ContextPart]:
-    """What a request is made of: the system prompt, the tools, and messages by kind, the largest first."""
+    """Return the parts of a request: system prompt, tools, and messages by kind, the largest first."""
     tokens: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for message in messages:

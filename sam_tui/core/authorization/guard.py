@@ -115,7 +115,7 @@ class Guard:
         return await self._confirmed(run, question, verdict)
 
     def _planted(self, changes: Sequence[Diff]) -> str:
-        """Which changes would later run or instruct, in words."""
+        """Name the changed files that later run or instruct somebody; empty if there are none."""
         root = self.workspace.root
         paths = [c.path for c in changes if place_of(f"{root}/{c.path}", root)]
         return f"; of it this would later run or instruct: {', '.join(paths)}" if paths else ""
@@ -188,7 +188,7 @@ class Guard:
     def explain(
         self, conversation: ConversationId, operation: str, accesses: Sequence[LocatedAccess]
     ) -> Explanation:
-        """What would be decided now, without asking anyone or using a grant up."""
+        """Return the decision that would be made now, without asking anyone or using a grant up."""
         self._heed_withdrawn()
         judgements = tuple(self.policy.judge(access, operation) for access in accesses)
         used: list[Grant] = []
@@ -223,7 +223,7 @@ class Guard:
         return Explanation("allow", judgements[0].reason, judgements[0].rule, judgements)
 
     def _heed_withdrawn(self) -> None:
-        """What was allowed for good and taken back, by whichever process, counts no more."""
+        """Drop permanent permissions that the person has withdrawn, in any process."""
         saved_ids = self.policy.rules.saved_ids() if self._saved is not None else frozenset[str]()
         withdrawn = self._saved.withdrawn(saved_ids) if self._saved and saved_ids else None
         if withdrawn:
@@ -347,7 +347,7 @@ class Guard:
     async def _simulated(
         self, request: Request, judgements: Sequence[Judgement]
     ) -> tuple[ScopeOffer, ...]:
-        """What is on offer, with the figures of past calls."""
+        """Return the offered scopes with the figures of past calls."""
         sources = await self._sources() if request.operation == CONNECT else ()
         past: Sequence[DecisionEntry] = ()
         if self._history is not None:

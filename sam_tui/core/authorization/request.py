@@ -28,7 +28,7 @@ TIMED_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class GuardTerms:
-    """What a person set about questions, and what the guard knows besides the policy.
+    """The person's settings about questions, and what the guard needs besides the policy.
 
     ``seconds`` is how long the counted choice of a question lasts, ``network`` whether confined
     commands reach the internet without a question, ``rehearses`` whether commands that do more than
@@ -138,7 +138,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the guard would do with a request, and the judgement of each access in order."""
+    """The guard's decision about a request, and the judgement of each access in order."""
 
     outcome: str
     reason: str
@@ -153,12 +153,12 @@ class Explanation:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What the accesses are about, as a grant would name it."""
+        """The targets of the accesses, as a grant would name them."""
         return tuple(judgement.target for judgement in self.judgements if judgement.target)
 
 
 def no_preview() -> Sequence[Diff]:
-    """What a running program will write is not known before."""
+    """Return no changes: those of a running program are not known before."""
     return ()
 
 

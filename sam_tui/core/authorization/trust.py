@@ -46,7 +46,7 @@ class FolderTrust:
         return self._state
 
     def believed(self, *, deep: bool = False) -> tuple[Believed, ...]:
-        """What is there to believe: policy, hooks, skills, servers, instructions, prompts.
+        """Return what trust covers: policy, hooks, skills, servers, instructions, prompts.
 
         ``deep`` looks for instructions in the folders below, too.
         """

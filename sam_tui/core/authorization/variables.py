@@ -1,4 +1,4 @@
-"""Which variables of the environment look like secrets, and which of them commands may have."""
+"""Variables of the environment that look like secrets, and those that commands may have."""
 
 import fnmatch
 import os

@@ -89,5 +89,5 @@ class CallLog(Protocol):
     def totals(
         self, by: UsageKey, *, since: float = 0.0, conversation: ConversationId | None = None
     ) -> Sequence[UsageRow]:
-        """What was used since a time, by a key: days in order, all else the dearest first."""
+        """Return what was used since a time, by a key: days in order, all else the dearest first."""
         ...

@@ -56,7 +56,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class DroppedCheckpoints:
-    """How many of this workspace went, and the folders, by now gone, whose own did."""
+    """The number of this workspace's dropped checkpoints, and the missing folders that lost theirs."""
 
     checkpoints: int
     folders: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from sam_tui.core.ports.files import Files
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which content a file had: it changes with every write (``mtime`` in nanoseconds)."""
+    """The version of a file's content: it changes with every write (``mtime`` in nanoseconds)."""
 
     inode: int
     size: int
@@ -119,7 +119,7 @@ class JournalEntry:
 
 
 class EditJournal(Protocol):
-    """What every edit of a conversation replaced, within a bounded store: the oldest go first."""
+    """The content that edits of a conversation replaced, within a bounded store: the oldest go first."""
 
     def record(
         self,
@@ -139,7 +139,7 @@ class EditJournal(Protocol):
         ...
 
     def entries(self, conversation: ConversationId) -> Sequence[JournalEntry]:
-        """What can be undone, newest first. Raises ``StorageError``."""
+        """Return the edits that can be undone, newest first. Raises ``StorageError``."""
         ...
 
     def undo(self, conversation: ConversationId, entry: int) -> JournalEntry:
@@ -182,7 +182,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class FileFilter:
-    """Which files of the index; zero and empty mean any. Times in seconds since the epoch."""
+    """A filter on files of the index; zero and empty mean any. Times in seconds since the epoch."""
 
     name: str = ""
     extension: str = ""
@@ -299,7 +299,7 @@ class Checkers(Protocol):
         ...
 
     def read(self, check: Check, output: str) -> Sequence[Diagnostic]:
-        """What a checker found. Raises ``ToolError`` for output that is no report."""
+        """Return the findings of a checker. Raises ``ToolError`` for output that is no report."""
         ...
 
     def inspect(self, path: str, data: bytes) -> Sequence[Diagnostic] | None:

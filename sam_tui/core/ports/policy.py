@@ -100,18 +100,18 @@ class Inspection:
 
 
 class TrustStore(Protocol):
-    """Which folders the person trusts, and with which content of their policy files."""
+    """The folders that the person trusts, and the content of their files at that time."""
 
     def state(self, folder: str) -> TrustState:
         """The trust in a folder; ``folder`` is a real path."""
         ...
 
     def changes(self, folder: str) -> tuple[str, ...]:
-        """What differs from when it was trusted, in words; empty unless its state is ``changed``."""
+        """Return what differs from when it was trusted, in words; empty unless its state is ``changed``."""
         ...
 
     def believed(self, folder: str, *, deep: bool = False) -> tuple[Believed, ...]:
-        """What would count in a folder, by name; the longest lists are cut.
+        """Return the files of a folder that trust covers, by name; the longest lists are cut.
 
         ``deep`` looks for instructions in the folders below, too.
         """
@@ -147,14 +147,14 @@ class TrustStore(Protocol):
 
 
 class RuleStore(Protocol):
-    """Where the person keeps what they allowed for good: their own policy file, nothing else."""
+    """The store of permanent permissions: the person's own policy file, nothing else."""
 
     def add(self, grant: "SavedGrant") -> str:
         """Write it down; its id. Raises ``ConfigurationError`` when the file cannot be written."""
         ...
 
     def withdrawn(self, identifiers: Collection[str]) -> frozenset[str]:
-        """Those ids of rules (``user:…``) that are no longer written down."""
+        """Return the ids of rules (``user:…``) that are no longer in the file."""
         ...
 
 
@@ -213,7 +213,7 @@ class DecisionEntry:
 
 @dataclass(frozen=True, slots=True)
 class DecisionFilter:
-    """Which decisions are wanted: what is left empty lets everything through.
+    """A filter on decisions; empty fields do not restrict.
 
     ``workspace`` is the real path of a folder, whose conversations count; ``refused`` leaves out
     what was allowed; every word of ``text`` must stand somewhere in the decision, in any case.
@@ -232,7 +232,7 @@ class DecisionLog(Protocol):
 
 
 class DecisionHistory(Protocol):
-    """What was decided before, in pieces; any thread may ask. Raises ``StorageError``."""
+    """Past decisions, in pieces; any thread may ask. Raises ``StorageError``."""
 
     def past(self, workspace: str, operation: str, *, limit: int) -> Sequence[DecisionEntry]:
         """The last decisions on one operation in a folder's conversations, newest first."""

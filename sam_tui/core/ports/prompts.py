@@ -80,7 +80,7 @@ class PromptLibrary(Protocol):
 
 
 class PromptChoices(Protocol):
-    """Which mini prompts the person turned on or off, by conversation. Whatever returned is kept."""
+    """The mini prompts that the person turned on or off, by conversation; stored at once."""
 
     def chosen(self, conversation: ConversationId) -> Mapping[str, bool]:
         """Prompt id -> on or off, for those that were chosen."""
@@ -243,7 +243,7 @@ class DefinitionFile:
 
 
 class DefinitionSource(Protocol):
-    """Where the files of workflows and personas are found."""
+    """The files of workflows and personas."""
 
     def files(self) -> Sequence[DefinitionFile]:
         """Every workflow and persona file: package, then user, then project, each by path."""

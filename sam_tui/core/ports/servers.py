@@ -57,7 +57,7 @@ class ServerPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ServerNames:
-    """What a message may name of servers: resources and their templates as ``SERVER:URI``, and prompts."""
+    """The names of servers that a message may use: ``SERVER:URI`` of resources and templates, and prompts."""
 
     resources: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
@@ -106,8 +106,8 @@ class McpServers(Protocol):
         ...
 
     def accesses(self, name: str) -> Sequence[Access]:
-        """What a call of an offered tool touches, by the last list of its server; empty if no server that
-        may be used has it. None is started."""
+        """Return the accesses of a call, by the server's last tool list; empty if no usable server has
+        the tool. Starts no server."""
         ...
 
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:

@@ -16,7 +16,7 @@ from sam_tui.core.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class ConversationRecord:
-    """What a list of conversations shows. Times in seconds since the epoch."""
+    """An entry of a list of conversations. Times in seconds since the epoch."""
 
     id: ConversationId
     workspace: str
@@ -58,7 +58,7 @@ class CallDisplay:
 
 @dataclass(frozen=True, slots=True)
 class StoredNotice:
-    """What the program said to the person in a conversation; the model does not read it.
+    """A message of the program to the person in a conversation; the model does not read it.
 
     ``above`` counts the messages that came before it. ``at`` is in seconds since the epoch; ``level`` is
     ``info``, ``warning`` or ``error``.
@@ -117,7 +117,7 @@ class ConversationStore(Protocol):
     def latest(self, workspace: str) -> ConversationRecord | None: ...
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]: ...
     def prompts(self, workspace: str | None, limit: int) -> Sequence[UserPrompt]:
-        """What was last asked in this workspace (None: anywhere), oldest first; nothing of subagents."""
+        """Return the last prompts in this workspace (None: anywhere), oldest first; none of subagents."""
         ...
 
     def children(self, conversation: ConversationId) -> Sequence[ConversationRecord]:
@@ -142,7 +142,7 @@ class ConversationStore(Protocol):
         ...
 
     def moments(self, conversation: ConversationId) -> list[float]:
-        """When each of ``messages`` was stored, in seconds since the epoch."""
+        """Return when each of ``messages`` was stored, in seconds since the epoch."""
         ...
 
     def everything(self, conversation: ConversationId) -> list[Message]:
@@ -221,7 +221,7 @@ class ConversationStore(Protocol):
         ...
 
     def user_prompts(self, conversation: ConversationId) -> Sequence[UserPrompt]:
-        """What the person asked in a conversation, oldest first, compacted or not."""
+        """Return the person's prompts in a conversation, oldest first, compacted or not."""
         ...
 
     def fork(

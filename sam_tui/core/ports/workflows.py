@@ -55,12 +55,12 @@ class ExecutionRow:
 
     @property
     def params(self) -> dict[str, Any]:
-        """What it was started with."""
+        """The parameters of the execution."""
         return json.loads(self.params_json)
 
     @property
     def question(self) -> StepQuestion | None:
-        """What it asks a person; None for nothing."""
+        """The question to a person; None if there is none."""
         if not self.question_json:
             return None
         fields = json.loads(self.question_json)
@@ -92,7 +92,7 @@ class StepRow:
 
     @property
     def output(self) -> dict[str, Any] | None:
-        """What the last success came to."""
+        """The output of the last success; None if there is none."""
         return json.loads(self.output_json) if self.output_json else None
 
 
@@ -167,7 +167,7 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """What the host itself saw while an attempt ran: a call, how it ended, and a hash of its result."""
+    """A call that the host recorded during an attempt: how it ended, and a hash of its result."""
 
     id: str
     execution: str
@@ -183,7 +183,7 @@ class EvidenceRow:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactRow:
-    """What a step left behind, without its text. ``size`` in bytes of UTF-8."""
+    """An artifact of a step, without its text. ``size`` in bytes of UTF-8."""
 
     id: str
     execution: str
@@ -199,7 +199,7 @@ class ArtifactRow:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What was handed in about it."""
+        """The metadata that the step handed in."""
         return json.loads(self.metadata_json)
 
 
@@ -261,7 +261,7 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class FindingQuery:
-    """Which findings; empty fields do not restrict. ``text`` is searched as words."""
+    """A filter on findings; empty fields do not restrict. ``text`` is searched as words."""
 
     execution: str = ""
     scope: str = ""
@@ -274,7 +274,7 @@ class FindingQuery:
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Which events; empty fields do not restrict. ``newest`` turns the order round."""
+    """A filter on events; empty fields do not restrict. ``newest`` turns the order round."""
 
     execution: str = ""
     type: str = ""
@@ -330,7 +330,7 @@ class WorkflowReader(Protocol):
 
     def events(self, query: EventQuery) -> Sequence[EventRow]: ...
     def revision(self) -> object:
-        """What differs once anything was written, here or by another process."""
+        """Return a value that differs after any write, by this process or another."""
         ...
 
     def pinned(self, sha256: str) -> str | None:

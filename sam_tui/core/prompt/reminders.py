@@ -43,7 +43,7 @@ class Reminder(Protocol):
     def name(self) -> str: ...
 
     def content(self, view: TurnView) -> str | None:
-        """What to remind of now, without the wrapper, or None."""
+        """Return the text of the reminder without its wrapper, or None if nothing is due."""
         ...
 
 
@@ -52,7 +52,7 @@ ReminderChoice = Literal["muted", "pinned"]
 
 
 class ReminderChoices(Protocol):
-    """What the person chose for reminders, by conversation. Whatever returned is kept."""
+    """The person's choices for reminders, by conversation; stored at once."""
 
     def chosen(self, conversation: ConversationId) -> Mapping[str, ReminderChoice]:
         """The person's choices by name of the reminder."""

@@ -1,5 +1,4 @@
-"""What a secret looks like: the well-known forms of keys and tokens, and values whose name tells that
-they are secret."""
+"""The forms of secrets: well-known keys and tokens, and values with a telling name."""
 
 import math
 import re
@@ -349,8 +348,7 @@ def _assigned_at(text: str, at: int) -> Iterator[tuple[str, int, int]]:
 
 
 def _value_of(match: re.Match[str]) -> tuple[int, int]:
-    """Where the value of an assignment is; one without quotes ends at the first bracket, unless it looks
-    generated with its brackets."""
+    """Return the span of an assignment's value; without quotes it ends at a bracket, unless generated."""
     if match["quoted"]:
         return match.span("quoted")
     start, bare = match.start("bare"), match["bare"].rstrip(")]}|")
@@ -375,7 +373,7 @@ def _opens_line(match: re.Match[str]) -> bool:
 
 
 def _listed(text: str, at: int) -> list[tuple[int, int]]:
-    """Where the values of a list are that begins there. Of several, none that may be a name or a path."""
+    """Return the spans of a list's values; of several values, none that may be a name or a path."""
     spans: list[tuple[int, int]] = []
     while len(spans) < _MOST_ITEMS and (item := _ITEM.match(text, at)):
         spans.append(item.span("bare" if item["quoted"] is None else "quoted"))

@@ -1,4 +1,4 @@
-"""What programs print as a password, for texts that leave the program and of which nothing has to run."""
+"""Passwords that programs print, for texts that leave the program and need not run."""
 
 import re
 

@@ -143,8 +143,7 @@ class Shield:
         return self.mask(text).text
 
     def length_of_beginning(self, text: str) -> int:
-        """How many characters at the end of a text may be the beginning of a known value that has
-        blanks in it."""
+        """Return how many characters at the end may begin a known value with blanks in it."""
         most = 0
         for value in self._worded:
             longest = range(min(len(value) - 1, len(text)), most, -1)
@@ -264,7 +263,7 @@ class Shield:
         return _CUT.join(parts)
 
     def _beginning(self, text: str) -> tuple[int, str] | None:
-        """Where the longest beginning of a known value starts that the text ends with, and the value."""
+        """Return the start of the longest beginning of a known value at the end, and the value."""
         if not self._heads:
             for value, placeholder in self._known.items():
                 if len(value) > _SHORTEST_CUT and placeholder.split(":")[1] in self._returned:
@@ -323,7 +322,7 @@ class Shield:
         self._worded = [value for value in self._known if any(map(str.isspace, value))]
 
     def _placeholder(self, name: str, value: str) -> str:
-        """The one placeholder of a value; its digits grow where two values would share them."""
+        """Return the placeholder of a value; its digits grow if two values would share them."""
         issued = self._placeholders.get(value)
         if issued is not None:
             return issued

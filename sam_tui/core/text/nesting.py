@@ -44,7 +44,7 @@ class Nesting:
 
 
 def depth_of(text: str) -> int:
-    """How deep a JSON text is nested."""
+    """Return the depth to which a JSON text is nested."""
     nesting = Nesting()
     nesting.feed(text)
     return nesting.deepest

@@ -1,4 +1,4 @@
-"""How a text is spelled in JSON, addresses, markup, shells, source, base64 and hex."""
+"""The spellings of a text in JSON, addresses, markup, shells, source, base64 and hex."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""What a person changes about a todo list, under the same rules as the model, and how it is told."""
+"""A person's edits of a todo list, under the rules for the model, and their description for it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

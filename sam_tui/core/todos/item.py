@@ -97,7 +97,7 @@ def open_subtasks(item: Todo) -> tuple[Subtask, ...]:
 
 
 def unmet_dependencies(item: Todo, done: Collection[int]) -> tuple[int, ...]:
-    """What ``item`` depends on and is not in ``done`` (``completed_ids``), as it names them."""
+    """Return the dependencies of ``item`` that are not in ``done`` (``completed_ids``), in its order."""
     return tuple(other for other in item.dependencies if other not in done)
 
 

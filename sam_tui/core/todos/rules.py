@@ -1,4 +1,4 @@
-"""What must hold in a todo list: seed 004, Validation Rules, and ``spec/sam.md`` 4.2 and C13 to C15."""
+"""The rules of a todo list: seed 004, Validation Rules, and ``spec/sam.md`` 4.2 and C13 to C15."""
 
 import math
 from collections import Counter, deque
@@ -55,7 +55,7 @@ class Settled:
 
 
 def validate(items: Sequence[Todo]) -> list[TodoFinding]:
-    """Everything wrong with a list, errors and warnings, in list order within each rule."""
+    """Return all errors and warnings of a list, in list order within each rule."""
     ids = Counter(item.id for item in items)
     findings = [
         TodoFinding(
@@ -272,7 +272,7 @@ def _odd_progress(item: Todo) -> str:
 
 
 def _graph(items: Sequence[Todo]) -> dict[int, tuple[int, ...]]:
-    """Who depends on whom, within the list; of a duplicate id the first item counts."""
+    """Return the dependencies of each item within the list; of a duplicate id the first item counts."""
     ids = {item.id for item in items}
     graph: dict[int, tuple[int, ...]] = {}
     for item in items:

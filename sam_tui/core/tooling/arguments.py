@@ -1,4 +1,4 @@
-"""What a call is parsed with: the base of every operation's argument model."""
+"""The base of every operation's argument model."""
 
 import json
 from collections.abc import Collection, Mapping

@@ -30,7 +30,7 @@ INLINE_LIMIT = 8192
 
 
 class Schedule(StrEnum):
-    """Which calls of one message may run at the same time."""
+    """The rule by which calls of one message run at the same time."""
 
     PARALLEL = "parallel"
     """Runs at the same time as all but blocking calls."""
@@ -46,7 +46,7 @@ AskRehearsed = Callable[[str, Sequence[Diff]], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What the guard allowed: the only locations a tool may use, by the parameter that named them."""
+    """The permission of the guard: the only locations a tool may use, by the parameter that named them."""
 
     locations: Mapping[str, Location]
     confined: bool = True

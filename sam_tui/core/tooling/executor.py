@@ -98,7 +98,7 @@ class CallSurroundings:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """How a call ended: the event that was published, the decision, and the data for programs."""
+    """The result of a call: the event that was published, the decision, and the data for programs."""
 
     finished: ToolFinished
     decision: Decision | None
@@ -300,7 +300,7 @@ class Executor:
     def questions(
         self, run: CommandRun, accesses: Sequence[LocatedAccess] = ()
     ) -> OutsideQuestions:
-        """Who is asked for what a program wants outside; every decision is put on record."""
+        """Return the questions for a program's outside accesses; every decision is recorded."""
 
         def record(decision: Decision) -> None:
             self.record(run.conversation, run.call, decision, accesses)

@@ -61,7 +61,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class HooksVerdict:
-    """What all hooks of an event said together, fit for the model and for people.
+    """The combined answer of all hooks of an event, fit for the model and for people.
 
     ``rule`` names the hook that decided, ``notes`` are for the model, ``halt`` ends the turn.
     """
@@ -175,7 +175,7 @@ class Hooking:
         return answer
 
     async def _refusal(self, hook: Hook, asker: Asker) -> str:
-        """Why a folder's hook may not run: where the kernel holds nothing, the guard is asked."""
+        """Return why a folder's hook may not run. Without a kernel sandbox the guard is asked."""
         if hook.source == "user" or self.hooks.confined:
             return ""
         if hook.event == "Notification":

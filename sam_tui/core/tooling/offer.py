@@ -114,7 +114,7 @@ def _without(key: str, node: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _shape(prop: Mapping[str, Any]) -> str:
-    """What must agree between operations: everything but the words and the limits."""
+    """Return what must agree between a parameter's operations: all but the words and the limits."""
     words = ("description", "minimum", "maximum", "exclusiveMinimum", "minLength")
     return canonical({k: v for k, v in prop.items() if k not in words})
 

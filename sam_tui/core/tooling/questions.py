@@ -1,4 +1,4 @@
-"""What tools, the sandbox and programs may have the host ask; every decision is put on record."""
+"""Questions of tools, the sandbox and programs; every decision is recorded."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ class OutsideQuestions:
         return OutsideAnswer(decision.allowed, self._holds(decision))
 
     async def again(self, refused: Sequence[OutsideAccess]) -> tuple[str, ...]:
-        """What the command may write to when it is run once more; nothing when it shall not be."""
+        """Return the paths that the command may write to when it runs again; none if it must not."""
         try:
             decision, paths = await self._guard.decide_again(self._run, refused)
         except asyncio.CancelledError:

@@ -140,7 +140,7 @@ class Registry:
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """What each tool is for, by every name that a call may use: ``tool`` and ``tool.operation``."""
+        """Return the purpose of each tool by every name of a call: ``tool`` and ``tool.operation``."""
         about: dict[str, str] = {}
         for offer in self._callable:
             function = json.loads(offer.advert.schema)["function"]

@@ -95,7 +95,7 @@ class PlannedTasks:
         return to_stages(self._workflows.records.plan(task_id))
 
     def task_of(self, task_id: str) -> str:
-        """What was to be achieved."""
+        """Return the task text of an execution."""
         if matched := self._workflows.records.task(task_id):
             return matched
         view = self._workflows.records.execution(task_id)
@@ -230,12 +230,12 @@ class MemoryBank:
 
     @property
     def folder(self) -> str:
-        """Where the files stand among the saved tasks."""
+        """The folder of the files among the saved tasks."""
         created_at = self._workflows.records.execution(self._task).created_at
         return f"{task_folder(self._task, created_at)}/memory_bank"
 
     def definition(self) -> BankFile:
-        """What is to be achieved: written before a plan is made."""
+        """Return the file with the task, written before a plan is made."""
         return "task_definition.md", f"# Task\n\n{self._planned.task_of(self._task)}\n"
 
     def context(self) -> BankFile:

@@ -1,4 +1,4 @@
-"""What the workflow engine refuses: one error with a code that programs can act on."""
+"""The error of the workflow engine, with a code that programs can act on."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -131,7 +131,7 @@ class Workflows:
         calls: Sequence[RecordedCall] = (),
         minted: bool = True,
     ) -> Advanced:
-        """As ``advance``, for a driver in this process that holds no token.
+        """Hand in an output as ``advance`` does, for a driver in this process that holds no token.
 
         ``calls`` are stored as evidence in the same transaction, unless the output is refused. Without
         ``minted`` no tokens are made for the steps that open. Codes: those of states and outputs,

@@ -111,7 +111,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """What a verb did: the state now, the steps it opened, and why where something failed."""
+    """The result of a verb: the state now, the steps it opened, and why something failed."""
 
     execution_id: str
     workflow: str
@@ -125,7 +125,7 @@ class Advanced:
 
 
 class ModelStep(Protocol):
-    """What of a step says whether it asks a model, and which."""
+    """The fields of a step that say whether it asks a model, and which."""
 
     @property
     def id(self) -> str: ...
@@ -198,7 +198,7 @@ class TextChunk:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What a conversation works on: for the gate, the reminder and the status line."""
+    """The step that a conversation works on: for the gate, the reminder and the status line."""
 
     execution_id: str
     workflow: str
@@ -240,7 +240,7 @@ class DefinitionProblem:
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """How the definition files differ from what was known: names of workflows and personas."""
+    """The changes of the definition files since the last look: names of workflows and personas."""
 
     added: tuple[str, ...]
     updated: tuple[str, ...]

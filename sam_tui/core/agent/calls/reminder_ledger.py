@@ -1,4 +1,4 @@
-"""What reminders told the model in a conversation, and what the person chose for each."""
+"""The reminders that the model got in a conversation, and the person's choice for each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

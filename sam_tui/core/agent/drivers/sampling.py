@@ -37,7 +37,7 @@ Record = Callable[[ConversationId, CallId, Decision, Sequence[LocatedAccess]], N
 
 @dataclass(frozen=True, slots=True)
 class SamplingRequest:
-    """What a server wants answered, in at most ``most`` tokens, up to the first of ``stops``."""
+    """A text that a server asks the model for, of at most ``most`` tokens, up to the first of ``stops``."""
 
     server: str
     messages: Sequence[UserMessage | AssistantMessage]
@@ -173,7 +173,7 @@ def _spoken(sampling: SamplingRequest) -> list[tuple[str, str]]:
 
 
 def _preview(sampling: SamplingRequest) -> Diff:
-    """Everything that the model will get, for the person who is asked."""
+    """Return everything that the model will get, for the person who is asked."""
     lines = [
         line
         for role, text in _spoken(sampling)

@@ -1,4 +1,4 @@
-"""What a model is asked when part of a conversation leaves its context, and what of its answer is used.
+"""The request for notes when part of a conversation leaves the context, and the use of its answer.
 
 The answer is text of a model that has read files and pages: hostile. Only lines below the headings of
 the template are used, each one line, without tags or calls. They stand in the history as words of the

@@ -1,4 +1,4 @@
-"""What a git command does: most only look or commit; some throw work away or reach a remote."""
+"""The effects of a git command: most only look or commit; some discard work or reach a remote."""
 
 from collections.abc import Sequence
 

@@ -23,7 +23,7 @@ _TAR_ACTIONS = "-x -c -r -u -A"
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a program does; with ``exact`` it touches nothing but the paths named in its words."""
+    """The effects of a program; with ``exact`` it touches nothing but the paths named in its words."""
 
     classes: frozenset[CommandClass]
     why: str

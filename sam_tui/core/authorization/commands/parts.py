@@ -1,4 +1,4 @@
-"""What a shell text was read as: its simple commands, their classes, and the files and hosts they name."""
+"""The reading of a shell text: its simple commands, their classes, and the files and hosts they name."""
 
 from dataclasses import dataclass
 

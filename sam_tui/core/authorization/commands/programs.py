@@ -41,8 +41,7 @@ _WHY_WITH: dict[CommandClass, str] = {
 
 
 def judge(name: str, words: Sequence[Word], table: CommandTable) -> Traits:
-    """What ``name`` does with these ``words`` (the first is its own name). Wrapped programs are not looked
-    into."""
+    """Judge the program ``name`` with these ``words`` (the first is its name), without what it wraps."""
     return _judged(Use(name, words[1:], table.program(name), table))
 
 

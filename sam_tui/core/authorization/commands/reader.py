@@ -347,7 +347,7 @@ def _at_home(text: str, home: str) -> str:
 
 
 def _with_files(judged: Traits, files: Sequence[NamedPath]) -> tuple[frozenset[CommandClass], str]:
-    """What a command does, and why, with its output and input redirected to these files."""
+    """Return the class of a command, and why, with its output and input redirected to these files."""
     classes, why = judged.classes, judged.why
     if _stores(files) and classes == READ_ONLY:
         classes, why = WORKSPACE_WRITE, "its output goes to a file"

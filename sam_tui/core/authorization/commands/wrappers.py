@@ -149,8 +149,8 @@ def _only_asks(name: str, words: Sequence[Word]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Stripped:
-    """What is left without a wrapper: the words after it, the variables it sets, and what it hands to
-    a shell (``env -S``, ``watch``). ``exact`` is False where an option may mean something else."""
+    """A command without its wrapper: the words after it, its variables, and its shell text (``env -S``,
+    ``watch``). ``exact`` is False where an option may mean something else."""
 
     words: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...]
@@ -275,7 +275,7 @@ def _understood(word: Word, valued: Collection[str], flags: Collection[str]) -> 
 
 
 def _after_shell_options(words: Sequence[Word]) -> tuple[int, bool]:
-    """Where the words after a shell's options begin, and whether ``-c`` is among the options."""
+    """Return the index of the first word after a shell's options, and whether ``-c`` is among these."""
     index, reads_text = 1, False
     while index < len(words) and words[index].text[:1] in ("-", "+"):
         text = words[index].text
@@ -329,7 +329,7 @@ def _evaluated(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:
 
 
 def _executed(words: Sequence[Word], table: CommandTable) -> Iterator[Inner]:
-    """What ``find -exec`` and ``fd -x`` run for each file."""
+    """Yield the commands that ``find -exec`` and ``fd -x`` run for each file."""
     inner: list[Word] | None = None
     for word in words[1:]:
         if inner is None:

@@ -151,7 +151,7 @@ def _in_question(operation: str, granted: tuple[str, ...]) -> str:
 
 
 def _paths_covered(granted: tuple[str, ...]) -> Iterator[str]:
-    """What a set of grants covers, as folders and single paths."""
+    """Describe what a set of grants covers, as folders and single paths."""
     folders = [target for target in granted if target.startswith("/") and target.endswith("/")]
     if folders:
         yield f"all of {', '.join(folder.rstrip('/') or '/' for folder in folders)}"
@@ -291,7 +291,7 @@ def _offered_path(judgement: Judgement, state: PolicyState) -> str:
 
 
 def _site(judgements: Sequence[Judgement]) -> str | None:
-    """The one site that the addresses in question lie on, as ``https://host:port/``."""
+    """Return the one site of all these addresses, as ``https://host:port/``; None if there are several."""
     matches = {_SITE.match(judgement.target) for judgement in judgements}
     sites = {match[0] for match in matches if match}
     return sites.pop() if len(sites) == 1 and None not in matches else None
@@ -388,5 +388,5 @@ def chosen_of(answer: Approval, on_offer: Sequence[ScopeOffer]) -> ScopeOffer | 
 
 
 def grant_seconds(choice: ScopeChoice) -> float:
-    """How long the grants of a choice last."""
+    """Return how many seconds the grants of a choice last."""
     return choice.seconds if choice.seconds is not None else FOREVER

@@ -1,4 +1,4 @@
-"""Where a path really lies: decided on the real path of its deepest existing ancestor, never on text.
+"""The location of a path, decided on the real path of its deepest existing ancestor, never on text.
 
 Rules: spec/sam.md 9.1 S4 and S5. A location is computed once per call and used as it is.
 """

@@ -22,9 +22,9 @@ Grammar = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What something is good for, in words, and how its content is judged; without a grammar, not.
+    """A kind of file that starts programs or instructs: its effect in words, and its grammar, if any.
 
-    ``removal``: whether what goes from there allows more than before.
+    ``removal``: whether removing content may allow more than before.
     """
 
     what: str

@@ -142,7 +142,7 @@ def _installed(folder: str) -> bool:
 
 
 def _in_git(below: str) -> Place | None:
-    """What a path below a repository's own folder is; hooks of modules are known by their HEAD."""
+    """Return the kind of a path below a repository's own folder; hooks of modules have a HEAD beside."""
     *folders, name = below.split("/")
     if folders and folders[0] in _GIT_FREE:
         return None
@@ -236,7 +236,7 @@ def higher(real: str, root: str) -> Iterator[str]:
 
 
 def surroundings(folder: str, root: str) -> str:
-    """What of a folder's path decides about the places below it: folders whose is the same are alike."""
+    """Return the parts of a folder's path that decide about the places below it."""
     parts = folded(_below(folder, root)).split("/")
     special = INSTALLED | _LINKING | _STRATEGIES.keys() | {"repo"}
     first = next((at for at, part in enumerate(parts) if part in special), None)
@@ -266,7 +266,7 @@ def reason(
     roots: Sequence[str],
     leads: Mapping[str, Sequence[str]] = _NOTHING,
 ) -> str:
-    """Why the person is asked before a place gets new content; empty when nothing starts by it.
+    """Return why the person is asked before a place gets new content; empty if it starts nothing.
 
     ``roots`` are the real folders of the workspace; ``leads`` is where a git configuration led before
     (``git_config.leads``), also if what said so was removed. What makes a repository of a folder is

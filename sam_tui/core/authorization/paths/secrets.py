@@ -1,4 +1,4 @@
-"""Where secrets lie: places below the home folder, system files, and names that give them away.
+"""The places of secrets: places below the home folder, system files, and names that give them away.
 
 ``~/.ssh`` and its kind, browser profiles and keychains on Linux and macOS, ``.env*``, private keys.
 """
@@ -152,10 +152,10 @@ class Secrets:
         object.__setattr__(self, "_home", folded(real_home))
 
     def find(self, real: str, *, inside: bool) -> str:
-        """Why a real path is secret: the secret folder, or words for the file's name. Empty if it is not
-        secret.
+        """Return why a real path is secret: the secret folder, or words for the file's name; empty if
+        it is not.
 
-        ``inside`` says that it lies in the workspace: there only names count that are plain secrets.
+        ``inside`` says that it lies in the workspace: there only names of plain secrets count.
         """
         key = folded(real)
         for path, below in self._keys:
@@ -176,7 +176,7 @@ class Secrets:
         return find
 
     def named(self, real: str, *, inside: bool) -> str:
-        """What makes a real path secret by its name alone, wherever it lies; empty when nothing does."""
+        """Return what makes a real path secret by its name alone; empty if nothing does."""
         return self._by_name(folded(real), inside=inside)
 
     def _by_name(self, key: str, *, inside: bool) -> str:
@@ -196,7 +196,7 @@ class Secrets:
         return bool(self._home) and (self._home + "/").startswith(key)
 
     def touched_by(self, pattern: str) -> str:
-        """What secret a shell pattern (absolute, unexpanded) could match, or empty."""
+        """Return a secret that a shell pattern (absolute, unexpanded) could match, or empty."""
         parts = folded(pattern).split("/")
         for path, _ in self._keys:
             names = path.split("/")

@@ -72,7 +72,7 @@ def _is_new_place(where: Location) -> bool:
 
 
 def special(_: PolicyState, case: AccessCase) -> Judgement | None:
-    """Nothing is written to devices, pipes, sockets and the kernel's own files."""
+    """Refuse to write to devices, pipes, sockets and the kernel's own files."""
     if not case.writes:
         return None
     real = case.where.real
@@ -101,7 +101,7 @@ def allowed_by_rule(state: PolicyState, case: AccessCase) -> Judgement | None:
 
 
 def guarded(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """What later runs or instructs is asked even inside, as what the supervisor judged to be that."""
+    """Ask before a write to a file that later runs or instructs, also inside the workspace."""
     where = case.where
     if not (case.writes and where.root is not None and state.secrets is not None):
         return None
@@ -164,7 +164,7 @@ def _connecting_in_plan(state: PolicyState, case: AccessCase) -> Judgement | Non
 
 
 def _unknown_listener(_: PolicyState, case: AccessCase) -> Judgement:
-    """Whoever listens there may do anything on the command's behalf."""
+    """Ask about a connection to a program that could act on the command's behalf."""
     host = case.subject.host
     address = address_of(host) if host else None
     if address is not None and (why := refusal(address)):

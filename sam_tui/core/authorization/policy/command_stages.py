@@ -135,7 +135,7 @@ def _outside(state: PolicyState, reading: CommandReading) -> NamedPath | None:
 
 
 def unconfined(_: PolicyState, case: AccessCase) -> Judgement | None:
-    """Everything else without a sandbox."""
+    """Ask about every other command that does more than read, without a sandbox."""
     reading = case.subject.reading
     part = reading.heaviest if reading else None
     why = f" ({part.why})" if part is not None else ""

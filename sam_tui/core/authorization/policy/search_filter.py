@@ -1,4 +1,4 @@
-"""Which files below a folder a search may show: what a read of each would come to, found fast."""
+"""The files below a folder that a search may show, by the judgement of a read of each."""
 
 from collections.abc import Callable
 

@@ -255,7 +255,7 @@ SAVED_PREFIX = "user:grant_"
 
 
 def saved_rule(saved: SavedGrant, identifier: str) -> Rule:
-    """What a permission that was written down means from now on."""
+    """Return the rule of a saved permission."""
     return Rule(
         f"user:{identifier}",
         "allow",

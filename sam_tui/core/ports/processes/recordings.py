@@ -67,7 +67,7 @@ class Playback(ShownSession, Protocol):
 
     @property
     def speed(self) -> float:
-        """How many times as fast as it was recorded."""
+        """The speed as a multiple of the recorded one."""
         ...
 
     @speed.setter
@@ -94,7 +94,7 @@ class Recordings(Protocol):
     """The recordings of one data directory, and others by their path."""
 
     def fresh(self) -> str:
-        """Where the next recording goes, its folder made. Raises ``errors.ToolError``."""
+        """Return the path of the next recording, and make its folder. Raises ``errors.ToolError``."""
         ...
 
     def recordings(self, *others: str) -> Sequence[KeptRecording]:

@@ -1,4 +1,4 @@
-"""What a confined command may reach outside of its folders, and how a person is asked for it."""
+"""The access of a confined command outside of its folders, and the question to a person about more."""
 
 import math
 import os
@@ -59,7 +59,7 @@ class OutsideAccess:
 
 @dataclass(frozen=True, slots=True)
 class OutsideAnswer:
-    """What was answered, and for how many seconds of the run the same is not asked again."""
+    """The answer to an outside access, and for how many seconds of the run the same is not asked again."""
 
     allowed: bool
     seconds: float = math.inf
@@ -86,7 +86,7 @@ write to in a second run from the beginning; empty if there is to be none."""
 
 @dataclass(frozen=True, slots=True)
 class HostTerms:
-    """What commands may reach without a question where the network is held to a list.
+    """The hosts that commands reach without a question if the network is limited to a list.
 
     A host must stand in each of ``lists`` (a project's list tightens the person's). Those of ``local``
     may have addresses that are not public. What ``judged`` names is asked for all the same, for a rule
@@ -109,8 +109,8 @@ def _most_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """What a command may use up. Sizes are in bytes; ``memory``, ``file_size`` and ``open_files`` hold
-    for each of its processes, ``processes`` and ``total_memory`` for all that it has at once.
+    """The limits of a command, sizes in bytes. ``memory``, ``file_size`` and ``open_files`` hold for
+    each of its processes, ``processes`` and ``total_memory`` for all that it has at once.
     """
 
     memory: int = field(default_factory=_most_memory)
@@ -127,8 +127,8 @@ class CommandLimits:
 
 @dataclass(frozen=True, slots=True)
 class SandboxPlan:
-    """How commands are confined: paths hidden from them, exceptions among these, and caches they may
-    write. ``hosts`` is what a network of that name is held to."""
+    """The confinement of commands: hidden paths, exceptions among these, and caches they may write.
+    ``hosts`` has the terms of a network of that name."""
 
     kind: SandboxChoice = "default"
     secrets: tuple[str, ...] = ()
@@ -153,7 +153,7 @@ class RunningProcess:
 
 @dataclass(frozen=True, slots=True)
 class ReadTerms:
-    """What commands read without a question.
+    """The paths that commands read without a question.
 
     ``free`` are real paths of the system and of toolchains, ``own`` those of the workspace; with
     ``restricted`` nothing else is read besides what they may change. ``home`` is whose secrets count.
@@ -180,7 +180,7 @@ class Protection:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What the kernel enforces on commands. ``kind`` is ``none`` where it can do nothing."""
+    """The restrictions that the kernel enforces on commands. ``kind`` is ``none`` without any."""
 
     kind: Literal["live", "landlock", "bubblewrap", "seatbelt", "none"]
     """What confines commands; with ``live`` a refused access can be asked about while the command waits."""

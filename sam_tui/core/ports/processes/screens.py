@@ -1,4 +1,4 @@
-"""What a terminal shows, and what is typed, clicked and pasted into it: the emulator without a UI."""
+"""The emulator without a UI: the screen of a terminal, and typing, clicks and pastes into it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -145,7 +145,7 @@ class ScreenText(Protocol):
 
 
 class Screen(Protocol):
-    """What a terminal session shows: the emulator's grid, without any UI."""
+    """The screen of a terminal session: the emulator's grid, without any UI."""
 
     @property
     def columns(self) -> int: ...
@@ -187,7 +187,7 @@ class Screen(Protocol):
 
     @property
     def cursor_shape(self) -> CursorShape:
-        """How the program wants its cursor drawn."""
+        """The shape in which the program wants its cursor drawn."""
         ...
 
     @property
@@ -237,7 +237,7 @@ class Screen(Protocol):
 
 
 class ShownSession(Protocol):
-    """What a terminal's view draws: a session, or a recording that is played."""
+    """The source of a terminal's view: a session, or a recording that is played."""
 
     @property
     def running(self) -> bool:

@@ -52,8 +52,8 @@ class CommandRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. ``output`` holds both streams in the order written, unless ``errors`` holds
-    standard error, as was asked for.
+    """The result of a command. ``output`` holds both streams in the order written, unless ``errors``
+    holds standard error, as was asked for.
 
     ``exit_code`` is None when a signal ended it (then ``signal`` names it). ``dropped`` counts bytes
     cut out of the middle of ``output`` to keep it bounded. ``refused`` is what a confined command
@@ -83,7 +83,7 @@ class CommandResult:
 
 
 class LeftRunning(Protocol):
-    """What a command that ended has left running. It ends with the program at the latest."""
+    """Processes that an ended command has left running. They end with the program at the latest."""
 
     def processes(self) -> Sequence[RunningProcess]:
         """The processes that are still running."""
@@ -99,7 +99,7 @@ class Commands(Protocol):
 
     @property
     def confinement(self) -> Confinement:
-        """What confined commands are held by. The first look runs one to find out."""
+        """The confinement of commands. The first look runs one to find out."""
         ...
 
     @property
@@ -113,7 +113,7 @@ class Commands(Protocol):
 
     @property
     def limits(self) -> Mapping[str, str]:
-        """How much a command may use up, in words, by the name of each limit."""
+        """The limits of a command, in words, by the name of each limit."""
         ...
 
     async def run(self, request: CommandRequest) -> CommandResult:
@@ -163,7 +163,7 @@ class CommandRecord:
 
 @dataclass(frozen=True, slots=True)
 class TerminalState:
-    """What a session is doing now.
+    """The activity of a session now.
 
     ``finished``: no command runs, or the shell ended. ``waiting``: a program waits for keys.
     ``quiet``: a command runs and printed nothing for a while. ``seconds`` is the time since the last
@@ -194,7 +194,7 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class AgentScreen:
-    """What the agent may see of a session's screen: lines that were wrapped are in one piece.
+    """The agent's view of a session's screen, with wrapped lines in one piece.
 
     ``alternate`` is true for a full-screen program; the cursor is (column, row) from 0, None while hidden.
     """
@@ -208,7 +208,7 @@ class AgentScreen:
 
 
 class TerminalActivity(Protocol):
-    """What a session is doing, and ways to wait for it."""
+    """The activity of a session, and ways to wait for it."""
 
     @property
     def program(self) -> str:
@@ -217,7 +217,7 @@ class TerminalActivity(Protocol):
 
     @property
     def state(self) -> TerminalState:
-        """What it is doing now. Looks at its processes: for a status line, not for every frame."""
+        """Return the present activity. Reads the session's processes: not for every frame."""
         ...
 
     async def settled(self, *, within: float) -> TerminalState:
@@ -237,16 +237,16 @@ class TerminalActivity(Protocol):
 
 
 class TurnTaking(Protocol):
-    """Whose turn it is to type into a session, and what the agent may see of the person's."""
+    """The right to type into a session, and the part of the person's input that the agent may see."""
 
     @property
     def holder(self) -> Holder:
-        """Who may type into the session: the agent in its own session, unless it was handed over."""
+        """The party that may type: the agent in its own session, unless it was handed over."""
         ...
 
     @property
     def reason(self) -> str:
-        """Why the agent wants the person to type, while it does."""
+        """The agent's reason for handing over, while the person has the session."""
         ...
 
     @property
@@ -256,8 +256,8 @@ class TurnTaking(Protocol):
 
     @property
     def agent_screen(self) -> AgentScreen:
-        """What the agent may see of its screen: nothing of what came while the person held it, but
-        prompts and the output of commands during which nothing was typed."""
+        """Return the agent's view of the screen; of the time the person held it, only prompts and the
+        output of commands during which nothing was typed."""
         ...
 
     def pass_to(self, holder: Holder, reason: str = "") -> None:
@@ -344,7 +344,7 @@ class TerminalSession(Protocol):
         ...
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:
-        """Everything printed from ``start`` on, up to ``end`` (characters since the session began)."""
+        """Return the output from ``start`` up to ``end`` (characters since the session began)."""
         ...
 
     def resize(self, columns: int, rows: int) -> None:

@@ -139,7 +139,7 @@ class WorkflowCatalog:
         return [(_name_of(file), file) for file in self._source.files()]
 
     def problems(self) -> tuple[DefinitionProblem, ...]:
-        """All that is wrong anywhere, in the order of the files."""
+        """All faults, in the order of the files."""
         self._refresh()
         return self._problems
 

@@ -117,9 +117,9 @@ class AgentDriver:
 
 
 def _answer(ticket: Ticket, text: str) -> object:
-    """What an answer hands in: its JSON object where the step has a schema, else itself.
+    """Return the output in an answer: its JSON object if the step has a schema, else the text.
 
-    Whoever cannot do a step says so with ``success`` false; a planner may say it in words alone.
+    To give up a step, a model sets ``success`` to false; a planner may say it in words alone.
     """
     if ticket.kind == "plan":
         return _plan(text)
@@ -134,7 +134,7 @@ def _answer(ticket: Ticket, text: str) -> object:
 
 
 def _plan(text: str) -> dict[str, object]:
-    """What a planner hands in, of its object or of its bare list of stages."""
+    """Return a planner's output, read from its object or from a bare list of stages."""
     value = first_value(text, _is_plan)
     summary = text.strip()[:2000]
     if isinstance(value, dict):
@@ -180,7 +180,7 @@ def repair_prompt(faults: Sequence[str]) -> str:
 
 
 def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
-    """What the steps that are needed came to; of a plan that is needed as a whole, each of its steps."""
+    """Return the results of the needed steps; for a plan that is needed as a whole, those of its steps."""
     current = next((step for step in steps if step.id == ticket.step), None)
     if current is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a model condenses for the steps of a plan: long results, and the working context.
+"""Summaries that a model makes for the steps of a plan: of long results, and of the working context.
 
 Both are made just before a step reads them, after their sources were stored: a driver that is killed
 here loses nothing. Without a model the program's own form is used: beginning and end, with a note.
@@ -134,7 +134,7 @@ class ModelDigest:
         )
 
     async def _ask(self, step: str, purpose: Purpose, prompt: str) -> str:
-        """What a model answers, in a conversation of its own without tools; empty where none does."""
+        """Return a model's answer, in its own conversation without tools; empty if none answers."""
         if self._records.calls_left(self._execution) == 0:
             return ""
         try:

@@ -38,7 +38,7 @@ class Person:
         return {"summary": answer, "answer": answer, "approved": consents(answer) is True}
 
     async def decide(self, view: ExecutionView) -> str:
-        """What follows, of an execution that asks. Raises ``needs_person`` or ``choice_invalid``."""
+        """Return the person's choice for an execution. Raises ``needs_person`` or ``choice_invalid``."""
         assert view.question is not None
         about = f"Workflow {view.workflow}, step {view.question.step}"
         return await self._ask(Question(view.question.prompt, about, view.question.choices))
@@ -181,7 +181,7 @@ def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:
 
 
 def output_of_call(executed: Executed) -> dict[str, object]:
-    """What a tool step hands in: how its call ended."""
+    """Return the output of a tool step: how its call ended."""
     finished = executed.finished
     success, code = outcome_of(finished)
     return {

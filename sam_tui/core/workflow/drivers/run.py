@@ -112,7 +112,7 @@ Carrier = Callable[[object, ToolContext], Awaitable[ToolResult]]
 
 
 class StepHandOut(Protocol):
-    """Who has steps of some roles done by workers of other processes."""
+    """Hands steps of some roles out to workers in other processes."""
 
     def carrier(self, ticket: Ticket) -> Carrier | None:
         """The carrier that takes the step to a worker; None for a step that is done here."""
@@ -125,7 +125,7 @@ class StepHandOut(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What steps are worked on with. ``parent`` is the conversation that the run belongs to."""
+    """The parts with which steps are worked on. ``parent`` is the conversation that the run belongs to."""
 
     engine: TurnEngine
     conversations: ConversationStore
@@ -145,7 +145,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """What driving steps needs: the context, the workflows, the recorder of evidence and the models."""
+    """The parts that drivers need: the context, the workflows, the recorder of evidence and the models."""
 
     workflows: Workflows
     context: RunContext
@@ -211,7 +211,7 @@ class StepRun:
 
 @dataclass(frozen=True, slots=True)
 class StepTurn:
-    """What a turn on a step is run with."""
+    """The parts of a turn on a step."""
 
     execution: str
     step: str

@@ -279,7 +279,7 @@ class ExecutionCase:
         return spec_of(self.definition, self.steps[step])
 
     def needs(self, status: str = "") -> dict[str, tuple[str, ...]]:
-        """What each step of the present revisions waits for; a join waits for a plan's steps too.
+        """Return the steps that each present step waits for; a join waits for a plan's steps too.
 
         With ``status`` only the steps that have it.
         """
@@ -322,7 +322,7 @@ class ExecutionCase:
             self.unit.save_task(replace(task, status=status))
 
     def scope(self, step: str, task: TaskRow | None = None) -> dict[str, object]:
-        """What references of a step may look at."""
+        """Return the values that references of a step may use."""
         row = self.steps[step]
         outputs = StepOutputs(self.steps, row.parent)
         scope: dict[str, object] = {"params": self.row.params, "outputs": outputs}
@@ -333,7 +333,7 @@ class ExecutionCase:
 
     @property
     def message(self) -> str:
-        """What a verb led to, in a sentence for its caller."""
+        """Return the effect of a verb, in a sentence for its caller."""
         names = ", ".join(attempt.step for attempt in self.opened)
         match self.row.state:
             case "running":

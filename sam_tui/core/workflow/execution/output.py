@@ -1,4 +1,4 @@
-"""What a step hands in: seed 003's output, read from an object or an answer, checked against its schema."""
+"""The output of a step (seed 003): read from an object or an answer, checked against its schema."""
 
 import json
 import re
@@ -131,7 +131,7 @@ class StepOutput(BaseModel):
         return value
 
     def stored(self) -> dict[str, object]:
-        """What later steps can refer to: the data, the summary and the artifacts' names."""
+        """Return what later steps can refer to: the data, the summary and the artifacts' names."""
         value: dict[str, object] = dict(self.model_extra or {})
         value["summary"] = self.summary
         value["success"] = self.success

@@ -159,7 +159,7 @@ def _spec_text(step: Step) -> str:
 
 
 def _filled_parts(step: Step) -> list[object]:
-    """Where a step may hold references."""
+    """Return the fields of a step that may hold references."""
     return [step.prompt, step.inputs, step.arguments]
 
 

@@ -1,4 +1,4 @@
-"""How an execution goes on after a change: what can begin now is opened in order, what is late ends."""
+"""Progress of an execution after a change: steps that can begin are opened in order, late ones end."""
 
 import json
 from dataclasses import replace
@@ -34,7 +34,7 @@ def settled(case: ExecutionCase, *, reissue: bool = False, minted: bool = True) 
 
 
 def advanced(case: ExecutionCase, outcome: Outcome, *, minted: bool = True) -> Advanced:
-    """What a verb did; ``outcome`` holds unless the case came to another one."""
+    """Return the result of a verb; ``outcome`` holds unless the case came to another one."""
     tickets = tuple(issue(case, attempt) for attempt in case.opened if minted)
     state, reached = case.row.state, case.outcome or outcome
     if state in ENDED:
@@ -70,7 +70,7 @@ def time_out(case: ExecutionCase, attempt: AttemptRow | None) -> Advanced:
 
 
 def _expired(case: ExecutionCase) -> str:
-    """Why an execution that runs has taken too long as a whole; empty while it has not."""
+    """Return why a running execution has taken too long as a whole; empty if it has not."""
     limit = case.definition.policy.timeout
     if limit is None or case.row.started_at is None:
         return ""
@@ -216,7 +216,7 @@ def _cannot(case: ExecutionCase, row: StepRow, why: str) -> bool:
 
 
 def _end(case: ExecutionCase, failed: list[StepRow]) -> bool:
-    """Nothing runs and nothing can begin: a new plan, or it is completed, or it has failed."""
+    """Make a new plan, complete or fail an execution in which nothing runs and nothing can begin."""
     due = next((row for row in failed if row.parent and _replans(case, row)), None)
     if due is not None:
         replan(case, due)

@@ -1,4 +1,4 @@
-"""What follows a failure or a call that was cut off: retry, rollback, replan, ask or abort."""
+"""The action after a failure or an interrupted call: retry, rollback, replan, ask or abort."""
 
 import hashlib
 import json
@@ -163,7 +163,7 @@ def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow | None) -> No
 
 
 def limit(case: ExecutionCase, row: StepRow) -> int:
-    """How many attempts a step has."""
+    """Return how many attempts a step has."""
     spec = case.spec(row.id)
     if spec.attempts is not None:
         return spec.attempts
@@ -264,7 +264,7 @@ def plan_of(case: ExecutionCase, row: StepRow) -> str:
 
 
 def fingerprint(step: str, tool: str, kind: str, error: str) -> str:
-    """Which error it is, numbers, quoted texts and places aside."""
+    """Return an id of the error, the same whatever numbers, quoted texts and paths it has."""
     plain = re.sub(r"0x[0-9a-f]+|\d+|\"[^\"]*\"|'[^']*'|/\S+", "#", error.lower())
     return hashlib.sha256(
         f"{step}\n{tool}\n{kind}\n{' '.join(plain.split())}".encode()

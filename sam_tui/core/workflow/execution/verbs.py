@@ -206,7 +206,7 @@ def _failed_step(case: ExecutionCase, step: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be started: the definition, the personas at hand by name, and what is given."""
+    """An order to start an execution: the definition, available personas by name, and parameters."""
 
     definition: WorkflowDefinition
     personas: Mapping[str, str]
