@@ -1,4 +1,4 @@
-"""What is known of models: litellm's table, read without the library, and the person's own prices.
+"""The facts about models: litellm's table, read without the library, and the person's own prices.
 
 The prices stand in ``prices.toml`` in the settings folder.
 """

@@ -120,7 +120,7 @@ class CommandRun:
         return not self._task.done()
 
     def output(self, start: int) -> SessionOutput:
-        """What is kept from an absolute index on; a negative one counts from the end."""
+        """Return the kept output from an absolute index on; a negative one counts from the end."""
         first = self._tail.end + start if start < 0 else start
         return SessionOutput(*self._tail.since(first))
 

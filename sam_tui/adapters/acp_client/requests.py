@@ -1,4 +1,4 @@
-"""What another agent asks of this side: files, terminals and permissions, as calls and questions here."""
+"""The requests of another agent for files, terminals and permissions, as calls and questions here."""
 
 import asyncio
 import json

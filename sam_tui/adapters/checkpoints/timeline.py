@@ -158,7 +158,7 @@ def _parsed(number: int, commit: bytes) -> Moment:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What lies between two snapshots, and whether calls of the conversations ran in it."""
+    """The changes between two snapshots, and whether calls of the conversations ran in it."""
 
     begin: str
     end: str

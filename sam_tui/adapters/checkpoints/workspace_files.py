@@ -287,7 +287,7 @@ class WorkspaceFiles:
             self._modes.pop(path, None)
 
     def _refused(self, path: bytes, status: os.stat_result) -> str:
-        """Why a file is not stored; empty if it is."""
+        """Return why a file is not stored; empty if it is."""
         if stat.S_ISLNK(status.st_mode):
             return ""
         if not stat.S_ISREG(status.st_mode):

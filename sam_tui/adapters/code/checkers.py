@@ -114,7 +114,7 @@ class WorkspaceCheckers:
                 yield os.path.realpath(os.path.join(self._root, os.path.expanduser(path)))
 
     def read(self, check: Check, output: str) -> Sequence[Diagnostic]:
-        """What a checker found. Raises ``ToolError`` for output that is no report."""
+        """Return the findings of a checker. Raises ``ToolError`` for output that is no report."""
         try:
             return _REPORTS[check.name](check, output)
         except (ValueError, TypeError, AttributeError, KeyError) as error:

@@ -35,7 +35,7 @@ class LocalDocuments:
     async def select(
         self, data: bytes, selectors: Mapping[str, str], *, media_type: str = "", url: str = ""
     ) -> Mapping[str, Sequence[str]]:
-        """What each named CSS selector finds in an HTML page."""
+        """Return the matches of each named CSS selector in an HTML page."""
         from sam_tui.adapters.documents.readers.web_pages import select
 
         return await self._worked(lambda: select(data, selectors, media_type, url))

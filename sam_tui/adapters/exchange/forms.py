@@ -227,7 +227,7 @@ class ConversationFile(BaseModel):
 
 
 class _WrittenFile(ConversationFile):
-    """What is written and not read back: nobody else speaks as the program."""
+    """The parts of a file that are written and not read back: nobody else speaks as the program."""
 
     notices: list[StoredNotice]
 

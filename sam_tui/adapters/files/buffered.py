@@ -88,12 +88,12 @@ class BufferedFiles(LocalFiles):
         return "".join(remarks)
 
     def write(self, where: Location, data: bytes, *, replace: bool) -> None:
-        """As on the disk."""
+        """Write as on the disk, but refuse a file with unsaved changes."""
         self._insist_saved(where)
         super().write(where, data, replace=replace)
 
     def delete(self, where: Location) -> None:
-        """As on the disk."""
+        """Delete as on the disk, but refuse a file with unsaved changes."""
         self._insist_saved(where)
         super().delete(where)
 

@@ -44,7 +44,7 @@ _SECRETS = ("SAM_TUI_DATABASE_URL", "SAM_TUI_FLEET_KEY")
 
 @dataclass(frozen=True, slots=True)
 class WorkerAllowance:
-    """What a worker permits tasks on its machine, whatever a task requests."""
+    """The rights of tasks on a worker's machine, whatever a task requests."""
 
     name: str
     options: tuple[str, ...] = ()
@@ -275,7 +275,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _result_of(file: Path) -> dict[str, Any]:
-    """The one JSON line of a run; empty if it printed none."""
+    """Return the one JSON line of a run; empty if it printed none."""
     with file.open("rb") as stream:
         text = stream.read(MOST_ANSWER * 8)
     try:

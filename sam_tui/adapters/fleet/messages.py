@@ -57,7 +57,7 @@ class SubTaskMessage(_Message):
 
 
 class ErrorDetails(_Message):
-    """Why a sub-task failed."""
+    """The reason why a sub-task failed."""
 
     message: Annotated[str, Field(max_length=20_000)]
 

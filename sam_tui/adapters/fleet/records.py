@@ -283,7 +283,7 @@ _FOLDERS = ("tasks", "patches", "logs", "answers")
 
 
 def _why(error: OSError | ValidationError) -> str:
-    """What is wrong with the files of a fleet."""
+    """Return the fault of a fleet's files, in words."""
     return faults_of(error)[0] if isinstance(error, ValidationError) else str(error)
 
 

@@ -281,7 +281,7 @@ class StepRuns:
         conversation: ConversationId,
         hold: queues.WorkHold,
     ) -> Executed | None:
-        """How the call ended; None where the work is no longer this worker's."""
+        """Return the result of the call; None if the work is no longer this worker's."""
         while True:
             try:
                 return future.result(BEAT_SECONDS)

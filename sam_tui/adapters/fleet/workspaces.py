@@ -41,7 +41,7 @@ class TaskFolder:
     commit: str
 
     def patch(self) -> str:
-        """What the task changed, as a patch; ignored files are left out. Raises ``WorkspaceTravel``."""
+        """Return the task's changes as a patch without ignored files. Raises ``WorkspaceTravel``."""
         index = self.repository / "index-of-task"
         at = ("--git-dir", str(self.repository), "--work-tree", str(self.path))
         extra = {"GIT_INDEX_FILE": str(index)}
@@ -125,7 +125,7 @@ def clone(address: str, commit: str, folder: Path, allowed: Sequence[str]) -> Ta
 
 
 def refused_in(patch: str) -> str:
-    """Why a patch is not applied by itself, in words; empty where nothing speaks against it."""
+    """Return why a patch is not applied by itself, in words; empty if it may be."""
     if _LINKS.search(patch):
         return "It makes or changes symbolic links or submodules."
     try:

@@ -56,7 +56,7 @@ def add_note(config_dir: str, text: str) -> str:
 
 
 def why_unread(path: str, *, personal: bool) -> str:
-    """Why the agent does not get an instruction file that is there; empty for one that it gets.
+    """Return why the agent does not get an existing instruction file; empty for one that it gets.
 
     Only the ``personal`` one may be a link.
     """

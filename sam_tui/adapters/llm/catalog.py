@@ -92,7 +92,7 @@ class ProviderCatalog:
         return facts if price is None else replace(facts, price=price)
 
     def host(self, offer: ModelOffer) -> str:
-        """Where requests to the offered model would go. Raises ``UsageError``."""
+        """Return the target of requests to the offered model. Raises ``UsageError``."""
         return choice.destination(self._wish(offer), self._environment)
 
     def service(self, name: str) -> ModelOffer:

@@ -31,7 +31,7 @@ _SUFFIX = "/chat/completions"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the person asked for.
+    """The person's choice of a model.
 
     ``model`` is a litellm model string, a bare name, ``scripted`` (the embedded script) or
     ``scripted:FILE``. ``timeout`` is in seconds between bytes. ``options`` are further fields of the

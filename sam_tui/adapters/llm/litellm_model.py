@@ -224,7 +224,7 @@ class LiteLLMModel:
             yield UsageDelta(self._priced(litellm, answer.usage, sent))
 
     async def close(self) -> None:
-        """Nothing to release: litellm keeps its connections for the process."""
+        """Do nothing: litellm keeps its connections for the process."""
 
     def _require_whole(self, finish: str, wire: LiteLLMWire, *, started: bool) -> None:
         """Raise if the stream was cut or was no answer: litellm treats both as finished answers."""

@@ -28,7 +28,7 @@ LITTLE = 16 * 1024
 
 
 class ReadPace:
-    """When the next read of a response is due."""
+    """The time at which the next read of a response is due."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

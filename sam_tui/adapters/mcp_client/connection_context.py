@@ -1,4 +1,4 @@
-"""What a connection needs from the program: starting and reaching servers, asking, and storing logins."""
+"""The program's services for a connection: starting and reaching servers, asking, and storing logins."""
 
 import hashlib
 import importlib
@@ -41,7 +41,7 @@ Callers = Callable[[], Caller]
 
 @dataclass(frozen=True, slots=True)
 class ServerTerms:
-    """How a server may be started. ``writable`` and ``readable`` are real paths."""
+    """The terms for starting a server. ``writable`` and ``readable`` are real paths."""
 
     confined: bool
     writable: tuple[str, ...]

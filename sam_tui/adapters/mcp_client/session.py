@@ -247,7 +247,7 @@ def refuses_login(error: BaseException) -> bool:
 
 
 def data_of(error: BaseException) -> object:
-    """What an error of the protocol carries besides its message."""
+    """Return the data of a protocol error besides its message; None for another error."""
     error = _first(error)
     return error.error.data if isinstance(error, MCPError) else None
 

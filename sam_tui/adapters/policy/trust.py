@@ -80,7 +80,7 @@ class FileTrust:
         return _nested_of(self._load().get(os.path.realpath(folder), {}))
 
     def changes(self, folder: str) -> tuple[str, ...]:
-        """What was added, removed or changed since the folder was trusted."""
+        """Return what was added, removed or changed since the folder was trusted."""
         trusted = self._load().get(os.path.realpath(folder))
         if trusted is None:
             return ()
@@ -304,9 +304,9 @@ def _names(folder: str, nested: Iterable[str]) -> Iterator[str]:
 
 
 def _odd(folder: str, name: str) -> str:
-    """Why a name cannot be trusted, in words; empty for a file of the folder, and for none.
+    """Return why a name cannot be trusted, in words; empty for a file of the folder, and for a missing one.
 
-    A link within the folder may stand there: it is not followed where files are read.
+    A link within the folder is allowed: it is not followed where files are read.
     """
     path = os.path.join(folder, name)
     try:
@@ -330,9 +330,10 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _digest(folder: str, name: str, *, most: int) -> tuple[str, int, bytes]:
-    """What a name holds: its kind, its mode to run, a link's target, a file's content; length, first bytes.
+    """Return a digest of a file's kind, mode and content, or of a link's target; its length, its first
+    bytes.
 
-    No more than ``most`` bytes and a piece are read, and nothing that lies elsewhere.
+    It reads at most ``most`` bytes and a piece, and nothing outside of the folder.
     """
     path = os.path.join(folder, name)
     try:

@@ -42,7 +42,7 @@ class FileReminders:
         self._folder = Path(folder)
 
     def read(self) -> UserReminderListing:
-        """All that are enabled, by file name."""
+        """Return the enabled reminders, by file name."""
         files, problems = read_folder(self._folder)
         reminders: list[UserReminder] = []
         for file in files:

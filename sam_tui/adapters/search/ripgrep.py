@@ -175,7 +175,7 @@ class RipgrepSearch:
         return GrepResult(tuple(hits[: request.limit]), bool(cut) or len(hits) > request.limit, cut)
 
     def _cut(self, latest: str) -> str:
-        """Where a search stopped when its time ran out, in words; ``latest`` is the last path."""
+        """Return where a search stopped when its time ran out; ``latest`` is the last path."""
         folder = latest.rpartition("/")[0] if latest != "." else ""
         inside = f" in {folder}/" if folder else ""
         return f"stopped{inside} after {self._seconds:g} s"
@@ -319,7 +319,7 @@ async def _paths(chunks: AsyncIterator[bytes]) -> AsyncIterator[Iterable[str]]:
 
 
 def _invalid(request: GrepRequest, errors: str) -> ToolError:
-    """What was wrong with the pattern: of ripgrep's two engines, the complaint that says it."""
+    """Return the error for an invalid pattern, with the complaint of the engine that explains it."""
     lines = [line.strip() for line in errors.splitlines()]
     first = next((line for line in lines if line.startswith("error: ")), "")
     second = next((line for line in lines if line.startswith("PCRE2: ")), "")

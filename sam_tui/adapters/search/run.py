@@ -34,7 +34,7 @@ _OVERLAP = 64
 
 @dataclass(frozen=True, slots=True)
 class OpenedPlace:
-    """Where to search: an open folder or regular file, which nobody can exchange any more."""
+    """The place of a search: an open folder or regular file, which nobody can exchange any more."""
 
     cwd: str
     file: int | None

@@ -23,9 +23,9 @@ class ConversationFolders:
         self._root = root
 
     def of(self, conversation: ConversationId) -> Path:
-        """Where the folder of a conversation is, or would be.
+        """Return the path of a conversation's folder, whether it exists or not.
 
-        Its id names it where no file system could mix it up with another's; else a hash does.
+        It is named by the id if that is unambiguous on every file system, else by a hash.
         """
         if _PLAIN.fullmatch(conversation) and not conversation.startswith("x-"):
             return self._root / conversation

@@ -1,4 +1,4 @@
-"""What is kept for each conversation beside its messages: todos, notices, mini prompts, results."""
+"""The state of a conversation beside its messages: todos, notices, mini prompts, results."""
 
 import time
 from bisect import bisect_right
@@ -48,7 +48,7 @@ class SqlitePromptChoices:
 
 
 class SqliteReminderChoices:
-    """What the person chose for reminders, by conversation. Whatever returned is kept."""
+    """The person's choices for reminders, by conversation; stored at once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -223,7 +223,7 @@ def store_display(connection: Connection, conversation: str, display: CallDispla
 
 
 def call_displays(database: Database, conversation: ConversationId) -> dict[CallId, CallDisplay]:
-    """What people were shown of the calls of a conversation; what cannot be read is left out."""
+    """Return the displays of a conversation's calls; unreadable ones are left out."""
     rows = database.query(
         "SELECT call, seconds, displays, decision FROM call_displays WHERE conversation = ?",
         storable(conversation),

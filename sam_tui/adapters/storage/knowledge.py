@@ -71,7 +71,7 @@ class SqliteKnowledge:
         return _learnt(row)
 
     def list(self, scope: Scope, kind: LearntKind | None = None) -> Sequence[Learnt]:
-        """What is known, surest first, then newest."""
+        """Return the learnt knowledge, surest first, then newest."""
         rows = self._database.query(
             f"SELECT {_COLUMNS} FROM knowledge WHERE scope = ? AND kind = coalesce(?, kind)"
             f" {_ORDER}",
@@ -128,7 +128,7 @@ class SqliteMemoryEntries:
         self._database = database
 
     def entries(self) -> Sequence[MemoryEntry]:
-        """Everything remembered, newest first."""
+        """Return all entries, newest first."""
         return [
             MemoryEntry(
                 id_ or hashlib.sha256(f"{scope}\0{key}".encode()).hexdigest()[:24],

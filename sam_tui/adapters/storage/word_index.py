@@ -144,7 +144,7 @@ class WordIndex:
                 self._count(connection, scope, -1, -len(words[0].split()))
 
     def search(self, scope: str, query: str) -> list[WordHit]:
-        """What matches any telling word of the query, best first."""
+        """Return the texts with any telling word of the query, best first."""
         query_terms = terms(query)
         sought = telling(query_terms)[:MOST_TERMS]
         if not sought:

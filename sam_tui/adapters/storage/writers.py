@@ -1,4 +1,4 @@
-"""The one writer of each conversation: a row that is valid only while its program holds a lock."""
+"""The single writer of each conversation: a row that is valid only while its program holds a lock."""
 
 import contextlib
 import fcntl

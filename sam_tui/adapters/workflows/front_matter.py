@@ -23,7 +23,7 @@ Place = tuple[str | int, ...]
 
 
 class FrontMatterFault(ValueError):
-    """What is wrong with a file, and on which line."""
+    """The fault of a file, and its line."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)

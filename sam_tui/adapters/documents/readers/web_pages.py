@@ -91,7 +91,7 @@ def _outgrown(tree: Any) -> bool:
 def select(
     data: bytes, selectors: Mapping[str, str], media_type: str = "", url: str = ""
 ) -> Mapping[str, list[str]]:
-    """What each named selector finds, as single lines or, with ``@attribute``, attribute values."""
+    """Return each named selector's matches as single lines or, with ``@attribute``, attribute values."""
     parsed = {name: Selector.parse(text) for name, text in selectors.items()}
     tree = parse_html(data, media_type)
     with understood("page", MarkupError):

@@ -1,4 +1,4 @@
-"""What a server answers to a request that requires a login, or one with more scopes."""
+"""A server's answer to a request that requires a login, or one with more scopes."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -16,7 +16,7 @@ _PROOFS = re.compile(r"(?:^|,)\s*DPoP(?=[\s,]|$)", re.IGNORECASE)
 
 
 class Challenge(BaseModel):
-    """What a server answers to a request that requires a login, or one with more scopes."""
+    """A server's answer to a request that requires a login, or one with more scopes."""
 
     status: int
     header: str = ""

@@ -1,4 +1,4 @@
-"""What a server refuses until a person logs in, and the questions that have them do so amid a call."""
+"""Calls that a server refuses until a person logs in, and the questions that offer the login."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ Ask = Callable[[Question], Coroutine[Any, Any, str | None]]
 
 
 def login_words(server: str) -> str:
-    """How the person logs in at a server."""
+    """Return how the person logs in at a server, in words."""
     return f"sam-tui mcp login {server}, or /mcp in the workbench"
 
 
@@ -166,7 +166,7 @@ class CallLogins:
 
 
 async def _failure(work: Awaitable[None]) -> ToolError | None:
-    """Why something failed; None if it did not."""
+    """Return the error of some work; None if it succeeded."""
     try:
         await work
     except ToolError as error:

@@ -112,7 +112,7 @@ class GuardedServers:
         return await self._pool.complete(sent) if self._pool is not None else ()
 
     def accesses(self, name: str) -> "Sequence[Access]":
-        """What a call of an offered tool touches, by the last list of its server; starts none."""
+        """Return the accesses of a call, by the server's last tool list; starts no server."""
         pool = self._any()
         return pool.accesses(name) if pool is not None else ()
 

@@ -27,7 +27,7 @@ _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 
 class _Messages:
-    """What arrives in a session: what the server sends, and an error for each request that it refuses."""
+    """The incoming messages of a session: the server's, and an error for each request that it refuses."""
 
     def __init__(self) -> None:
         self.writer: MemoryObjectSendStream[SessionMessage | Exception]

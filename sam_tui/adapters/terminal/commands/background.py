@@ -83,17 +83,17 @@ class RunningCommand:
 
     @property
     def result(self) -> CommandResult | None:
-        """How the command ended, without its output; None while it runs."""
+        """The result of the command, without its output; None while it runs."""
         return None if self._result is None else replace(self._result, output="")
 
     @property
     def failure(self) -> str:
-        """Why it could not be started, or how its run broke off; else empty."""
+        """Why the command could not be started, or how its run broke off; else empty."""
         return self._failure
 
     @property
     def seconds(self) -> float:
-        """How long it has run, or ran."""
+        """The seconds that the command has run, or ran."""
         if self._result is not None:
             return self._result.seconds
         return time.monotonic() - self._began
@@ -104,7 +104,7 @@ class RunningCommand:
         return self._history.end
 
     def output(self, start: int) -> SessionOutput:
-        """What it printed since ``start``; of more than a million characters the newest."""
+        """Return the output since ``start``; of more than a million characters the newest."""
         return self._history.since(start)
 
     @property
@@ -301,7 +301,7 @@ class PortedCommands:
         return self._all.get(command)
 
     def of(self, conversation: ConversationId) -> list[RunningCommand]:
-        """All that run for a conversation and the newest that ended, in the order started."""
+        """Return all running commands of a conversation and the newest ended ones, in the order started."""
         return [command for command in self._all.values() if command.conversation == conversation]
 
     def unread(self, conversation: ConversationId) -> list[RunningCommand]:

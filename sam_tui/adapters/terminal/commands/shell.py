@@ -55,7 +55,7 @@ class ShellCommands:
 
     @property
     def limits(self) -> Mapping[str, str]:
-        """How much a command may use up, in words, by the name of each limit."""
+        """The limits of a command, in words, by the name of each limit."""
         return words(self._sandbox.tracking.limits)
 
     def warm(self) -> None:

@@ -84,7 +84,9 @@ class ConfinedRun:
         return None if self.prefix else self.handle.descriptor
 
     def held_start(self) -> HeldStart | None:
-        """How the command starts, for one use; None if the words before its command line confine it."""
+        """Return the start of the command, for one use; None if the words before its command line
+        confine it.
+        """
         if self.prefix:
             return None
         held_start, self.ready = self.ready, None
@@ -198,8 +200,8 @@ _COMMAND = 'echo in > in && cat in && mkdir d && rmdir d && ! echo out > "$OUTSI
 
 
 def fault(hold: Callable[[tuple[str, ...]], ConfinedRun | None]) -> str:
-    """Why a command cannot run as ``hold`` holds it, given folders that it may write to; empty when
-    it can, writes there and is refused outside. Takes some milliseconds; never raises."""
+    """Return why a command cannot run as ``hold`` confines it, given folders that it may write to;
+    empty when it can, writes there and is refused outside. Takes some milliseconds; never raises."""
     try:
         folder = os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-probe-"))
     except OSError as error:

@@ -284,7 +284,7 @@ class Sandbox:
         return NETWORKS[max(map(NETWORKS.index, (chosen, self._plan.network)))]
 
     def reached(self, chosen: Network) -> str:
-        """What a run reaches of the network, in words that differ where that does."""
+        """Return the network that a run reaches, in words that differ where that does."""
         network = self.network(chosen)
         return network if network != "hosts" else f"hosts {json.dumps(asdict(self._plan.hosts))}"
 

@@ -225,7 +225,7 @@ def settings(terminal: Any) -> str:
 
 
 def _set_up(terminal: Any, whole: Sequence[str] = (), screen: Sequence[str] = ()) -> str:
-    """What sets another terminal as this one in some respects, behind the text of its first cell."""
+    """Return the text of the first cell, then sequences that give another terminal this one's state."""
     options = sized("GhosttyFormatterTerminalOptions")
     options.emit = lib.GHOSTTY_FORMATTER_FORMAT_VT
     for part, names in ((options.extra, whole), (options.extra.screen, screen)):

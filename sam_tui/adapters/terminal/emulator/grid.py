@@ -123,7 +123,7 @@ class Grid:
             self._recoloured = True
 
     def cursor_shape(self) -> tuple[CursorShape, bool]:
-        """How the program wants its cursor drawn, and whether it should blink."""
+        """Return the shape in which the program wants its cursor drawn, and whether it blinks."""
         cursor = self._read_cursor()
         return _SHAPES.get(int(cursor.visual_style), "block"), bool(cursor.blinking)
 

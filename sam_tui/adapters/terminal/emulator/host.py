@@ -156,7 +156,7 @@ class EmulatorHost:
 
 
 def _callbacks(host: EmulatorHost) -> dict[str, Any]:
-    """What the library calls, by option. Kept by the host, whom they hold weakly."""
+    """Return the callbacks of the library, by option. The host keeps them; they hold it weakly."""
     holder = weakref.ref(host)
 
     def size(_terminal: Any, _data: Any, out: Any) -> bool:

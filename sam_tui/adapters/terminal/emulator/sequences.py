@@ -130,7 +130,7 @@ class Sequences:
     # ---- actions
 
     def _act(self, body: bytes) -> Act | None:
-        """What to do for a sequence (given without its ESC); None leaves it to the library."""
+        """Return the action for a sequence (without its ESC); None leaves it to the library."""
         if body.endswith((b"h", b"l")):
             return self._switch if self._modes.changes_more(body) else None
         if body in _REPORTS:

@@ -33,8 +33,8 @@ _CREDENTIALS = struct.Struct("=iII")
 
 @dataclass(frozen=True, slots=True)
 class SessionOrigin:
-    """How a session was opened. ``nonce`` is the secret of its marks, ``snippet`` the folder of its shell's
-    start files; ``began`` in epoch seconds."""
+    """The origin of a session. ``nonce`` is the secret of its marks, ``snippet`` the folder of its
+    shell's start files; ``began`` in epoch seconds."""
 
     id: str
     conversation: str | None

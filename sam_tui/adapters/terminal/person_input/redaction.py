@@ -107,7 +107,7 @@ class Known:
 
 
 def bare_length(text: str) -> int:
-    """How many characters of a text count: control sequences, blanks and quotes do not."""
+    """Return the number of a text's characters without control sequences, blanks and quotes."""
     return len(_bare(text))
 
 

@@ -1,4 +1,4 @@
-"""Who types into a session, and what the person typed while they held it."""
+"""The holder of a session, and what the person typed while they held it."""
 
 import re
 from collections.abc import Mapping

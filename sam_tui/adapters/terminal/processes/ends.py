@@ -1,4 +1,4 @@
-"""How processes end: knowing when one did, and ending everything of a session in time."""
+"""The end of processes: knowing when one ended, and ending everything of a session in time."""
 
 import asyncio
 import os

@@ -86,7 +86,7 @@ class HeldStart:
         raise self._failed or OSError("the thread that starts it died")
 
     def close(self) -> None:
-        """Nothing will be started here."""
+        """End the thread: nothing will be started by it."""
         self._given.put(None)
         self._thread.join()
 
@@ -121,8 +121,8 @@ _BASH_WORD = "= exec <{input}; unset BASH_ENV"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start. Output goes to the descriptor ``output``, errors to ``errors`` where that is given;
-    ``stdin`` is read. All three stay the caller's.
+    """A program to start. Output goes to the descriptor ``output``, errors to ``errors`` if that is
+    set; ``stdin`` is read. All three stay the caller's.
 
     ``prefix`` are words before the shell's own, such as those of a program that confines it; that
     program inherits the descriptors ``passed``.
@@ -242,7 +242,7 @@ def _gated(launch: Launch) -> Gated:
 
 
 def _restored(file: str) -> str:
-    """What makes bash read a file of the person's own before the command, as it would have."""
+    """Return shell text that reads a file of the person's own before the command, as bash would have."""
     return f'export BASH_ENV={shlex.quote(file)}; [ ! -r "$BASH_ENV" ] || . "$BASH_ENV"'
 
 

@@ -1,4 +1,4 @@
-"""What a command prints: kept within bounds for the result, passed on in batches while it runs."""
+"""The output of a command: kept within bounds for the result, passed on in batches while it runs."""
 
 import asyncio
 import codecs
@@ -33,7 +33,7 @@ class OutputHistory:
         self._tail.add(text)
 
     def since(self, start: int, end: int | None = None) -> SessionOutput:
-        """What is kept from an index on, up to another; a negative one counts as 0."""
+        """Return the kept output between two indexes; a negative start counts as 0."""
         return SessionOutput(*self._tail.since(start, end))
 
 

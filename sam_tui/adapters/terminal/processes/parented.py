@@ -141,7 +141,7 @@ class ParentedProgram:
 
 
 class ParentedProcess:
-    """What ``subprocess.Popen`` is for a child: number, end and return code."""
+    """A stand-in for ``subprocess.Popen`` of a child: number, end and return code."""
 
     def __init__(self, parent: Parent, pid: int) -> None:
         self.pid = pid

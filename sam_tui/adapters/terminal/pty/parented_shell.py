@@ -45,10 +45,10 @@ class ParentedShell:
         self.pid = self._process.pid
 
     def on_output(self, data: bytes) -> None:
-        """Nobody else has to know."""
+        """Do nothing: nobody else has to know."""
 
     def hold(self, hold: Hold) -> None:
-        """Nobody else has to know."""
+        """Do nothing: nobody else has to know."""
 
     def resize(self, columns: int, rows: int) -> None:
         """Set the size of the terminal."""

@@ -39,9 +39,9 @@ _POLLS_TERMINALS = sys.platform == "linux"
 
 @dataclass(frozen=True, slots=True)
 class PtyLaunch:
-    """What to start on a new pseudo-terminal, and where. ``ruleset`` confines it, unless None; ``locks``
-    are descriptors that a holder keeps open for as long as it runs. What it starts is counted by a control
-    group, where one can be made: at most so many ``processes``, 0 for none."""
+    """A program to start on a new pseudo-terminal. ``ruleset`` confines it, unless None; ``locks`` are
+    descriptors that a holder keeps open for as long as it runs. A control group, if one can be made,
+    limits it to that many ``processes``, 0 for no limit."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -162,7 +162,7 @@ class Pty:
 
     @property
     def modes(self) -> Modes:
-        """How the terminal treats input now."""
+        """The present input modes of the terminal."""
         return modes(self._fd) if self.running else Modes(echo=True, lines=True)
 
     def control(self, which: int) -> bytes:

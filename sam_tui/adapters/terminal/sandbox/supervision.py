@@ -69,7 +69,7 @@ class Held:
 
     @property
     def asked_seconds(self) -> float:
-        """How long questions were open, in all."""
+        """The seconds for which questions were open, in all."""
         if not self._questions:
             return self._asked
         return self._asked + asyncio.get_running_loop().time() - self._asked_since

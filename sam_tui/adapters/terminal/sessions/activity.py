@@ -274,7 +274,8 @@ class Activity:
         return waiting.polling and silence >= self._patience()
 
     def _waits(self) -> Blocked:
-        """How the processes that have the terminal wait; at its prompt a shell alone, not its helpers.
+        """Return how the processes that have the terminal wait; at its prompt a shell alone, not its
+        helpers.
 
         fish starts one that shares its group and its input: it reads the manual for completions.
         """

@@ -58,7 +58,7 @@ class Integration:
 
 
 def integrate(shell: str) -> Integration:
-    """How to start a shell with its integration, or without if it has none or cannot be written."""
+    """Return how to start a shell with its integration, or without if it has none or cannot be written."""
     name = os.path.basename(shell)
     if name not in ("bash", "zsh", "fish"):
         return Integration((shell,))
@@ -118,7 +118,7 @@ class MarkStream:
                 yield from self._mark(match[1].decode(), int(match[2] or 0))
 
     def remainder(self) -> bytes:
-        """What was held back, once nothing more will come."""
+        """Return the bytes that were held back, once nothing more will come."""
         buffered, self._held = self._held, b""
         return buffered
 

@@ -43,7 +43,7 @@ How = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """How a file is opened for writing."""
+    """The way in which a file is opened for writing."""
 
     flags: int
     mode: int

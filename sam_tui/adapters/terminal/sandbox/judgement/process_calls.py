@@ -49,7 +49,7 @@ def _signal(watch: Watch, call: Notification) -> None:
 
 
 def _own(watch: Watch, call: Notification) -> None:
-    """Who gets the signals of a descriptor (F_SETOWN): a process or a group of the run."""
+    """Decide who gets the signals of a descriptor (F_SETOWN): a process or a group of the run."""
     number = signed(call.arguments[2])
     group = number < 0
     mine = _is_group_of(call.thread, -number) if group else belongs(call.thread, number)

@@ -132,7 +132,7 @@ class ControlGroup:
 
 
 def probe() -> str:
-    """Where a group could be made for a process just now; empty where none could."""
+    """Return where a group could be made for a process just now; empty if none could."""
     group = ControlGroup.create(1)
     if group is None:
         return ""

@@ -1,4 +1,4 @@
-"""Which sockets of this machine listen on a TCP port, or have an abstract name: asked of the kernel."""
+"""The sockets of this machine that listen on a TCP port, or have an abstract name: asked of the kernel."""
 
 import socket
 import struct

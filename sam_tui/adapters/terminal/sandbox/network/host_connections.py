@@ -48,7 +48,7 @@ Hear = Callable[[int, Callable[[], None] | None], None]
 
 
 class SharedNetwork:
-    """What the runs of one supervisor share: name servers for streams, namespaces, own servers."""
+    """The network parts that all runs of one supervisor share: name servers, namespaces, own servers."""
 
     def __init__(self, listen_to: Hear) -> None:
         self.listen_to = listen_to

@@ -139,7 +139,7 @@ class _Request:
         return cls(request[1], request[2].decode("ascii"), pairs)
 
     def body(self) -> int:
-        """How many bytes follow. Raises ValueError."""
+        """Return how many bytes follow. Raises ValueError."""
         lengths = [value for name, value in self.headers if name == b"content-length"]
         coded = any(name == b"transfer-encoding" for name, _ in self.headers)
         if coded or len(lengths) > 1 or not all(re.fullmatch(rb"[0-9]{1,18}", n) for n in lengths):

@@ -139,7 +139,7 @@ def read_file(path: str) -> tuple[bytes, int]:
 
 
 def content_of(handle: int) -> bytes:
-    """All that a descriptor of a regular file leads to. Raises OSError, also for a very large one."""
+    """Return the content of an open regular file. Raises OSError, also for a very large one."""
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "Not a regular file")

@@ -98,7 +98,7 @@ class PlaceChange:
     digest: str
 
     def as_object(self) -> dict[str, object]:
-        """As it goes to the program."""
+        """Return the JSON object that is sent to the program."""
         return {
             "why": self.why,
             "difference": self.difference,
@@ -158,7 +158,7 @@ class RemoteAddresses:
             self.note(f"{folder}/.git/config")
 
     def of(self, real: str) -> Mapping[str, Sequence[str]]:
-        """What is remembered of a configuration."""
+        """Return the remembered addresses of a configuration."""
         return self._by_path.get(real, {})
 
     def below(self, folder: str) -> tuple[str, ...]:
@@ -168,8 +168,8 @@ class RemoteAddresses:
 
 @dataclass(frozen=True, slots=True)
 class PlaceHistory:
-    """What all runs of a program share. ``copies`` are paths and digests of places that a run made like
-    the same place in a folder above."""
+    """The records that all runs of a program share. ``copies`` are paths and digests of places that a
+    run made like the same place in a folder above."""
 
     remotes: RemoteAddresses = field(default_factory=RemoteAddresses)
     copies: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])

@@ -308,7 +308,7 @@ class ProcessTracker:
 
 
 def _marks(pid: int, fields: Sequence[bytes], rounds: int = _MOST_ROUNDS) -> Iterator[str]:
-    """What a process is marked with: each mark, and its beginning that all runs of a program share."""
+    """Yield the marks of a process: each mark, and its beginning that all runs of a program share."""
     if fields[_STATE] in b"ZX" or int(fields[_FLAGS]) & _KERNEL_THREAD:
         return
     for value in _environment(pid, rounds):
