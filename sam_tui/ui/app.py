@@ -340,7 +340,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
     @on(Returned)
     @on(Worker.StateChanged)
     def pass_on(self, event: Message) -> None:
-        """What widgets, screens and workers tell is for the starting or the running program."""
+        """Pass a message of a widget, screen or worker on to the starting or the running program."""
         self.phase.receive(event)
 
     def leave(self, code: int) -> None:

@@ -20,7 +20,7 @@ class Patience:
 
 
 class Keyboard:
-    """When the person pressed a key last."""
+    """The time at which the person pressed a key last."""
 
     def __init__(self, patience: Patience) -> None:
         self.patience = patience

@@ -19,7 +19,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """As ``visible``, on one line: line breaks and tabs are spelled out too."""
+    """Return ``visible`` of a text on one line: line breaks and tabs are spelled out too."""
     if text.isprintable():
         return text
     return "".join(_spelled(c) if _is_invisible(c) else c for c in text)

@@ -260,7 +260,7 @@ class Workbench:
 
     @cached_property
     def _pictures(self) -> "TerminalPictures":
-        """How images are drawn; nothing before the first one needs it."""
+        """The drawing of images, made when the first one needs it."""
         from sam_tui.ui.controllers.screen.pictures import TerminalPictures
 
         decoded = self._context.runtime.pictures

@@ -195,7 +195,7 @@ class Authorization:
 
 
 def _until(seconds: float) -> str:
-    """How long a grant lasts, from the seconds that remain."""
+    """Return how long a grant lasts, from the seconds that remain."""
     if math.isinf(seconds):
         return "until its conversation ends"
     return f"for {math.ceil(seconds / 60)} min"

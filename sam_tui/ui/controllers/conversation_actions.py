@@ -1,4 +1,4 @@
-"""What is done about the conversation on show: todos, undo, subagents, mini prompts, topic, memory."""
+"""Actions on the displayed conversation: todos, undo, subagents, mini prompts, topic, memory."""
 
 import os
 import time

@@ -41,7 +41,7 @@ _WHO = {"user": "you:", "assistant": "agent:"}
 
 
 def age(seconds: float) -> str:
-    """How long ago, roughly: ``3 min ago``."""
+    """Return how long ago that is, roughly: ``3 min ago``."""
     if seconds < 60:
         return "just now"
     for limit, unit, name in ((3600, 60, "min"), (86_400, 3600, "h"), (float("inf"), 86_400, "d")):
@@ -278,7 +278,7 @@ class Conversations:
         picker.type(title)
 
     def _preview(self, record: "ConversationRecord") -> list[str]:
-        """How a conversation ends, in few lines."""
+        """Return the end of a conversation, in few lines."""
         try:
             messages = self._runtime.sessions.last_words(record.id, _PREVIEWED)
         except SamError as error:

@@ -112,7 +112,7 @@ class ModelChoice:
         return choices
 
     def _cost(self, offer: "ModelOffer") -> str:
-        """What switching to a model costs this conversation; empty before the first message."""
+        """Return what switching to a model costs this conversation; empty before the first message."""
         session = self._current.session
         tokens = total(session.messages) if session is not None and session.messages else 0
         return cost_of_switch(tokens, offer.facts)

@@ -26,7 +26,7 @@ _MOST_PATHS = 3
 
 @dataclass(frozen=True, slots=True)
 class _Return:
-    """How to undo a rewind: the conversation as it was, and the checkpoint of its files."""
+    """The way back from a rewind: the conversation as it was, and the checkpoint of its files."""
 
     conversation: "ConversationId | None" = None
     checkpoint: int = 0
@@ -175,7 +175,7 @@ _FOREIGN = " · something else changed it, too"
 
 
 def files_in_words(plan: "RewindPlan") -> str:
-    """How many files a plan changes: ``2 restored, 1 deleted; 1 left alone``."""
+    """Return how many files a plan changes: ``2 restored, 1 deleted; 1 left alone``."""
     safe = [change.fate for change in plan.changes if not change.foreign]
     counts = [f"{safe.count(fate)} {fate}" for fate in ("restored", "created", "deleted")]
     words = ", ".join(count for count in counts if not count.startswith("0 ")) or "nothing"

@@ -217,7 +217,7 @@ def _of_templates(templates: Sequence[str], part: str) -> Iterator[tuple[TypedVa
 
 
 def _filled(arguments: Sequence[str], words: Sequence[str]) -> dict[str, str]:
-    """Which of the words are which arguments: by name, else in their order."""
+    """Assign the words to the arguments: by name, else in their order."""
     filled: dict[str, str] = {}
     for word in filter(None, words):
         argument, value = _argument_of(arguments, filled, word)

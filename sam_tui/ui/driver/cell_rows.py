@@ -25,7 +25,7 @@ _STRIPS = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pen:
-    """How cells are drawn: SGR codes of attributes, text colour and ground, each empty where plain.
+    """The look of cells: SGR codes of attributes, text colour and ground, each empty where plain.
 
     There is one object for each look that was used lately, so that looks are compared by identity.
     """

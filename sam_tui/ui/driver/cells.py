@@ -81,7 +81,7 @@ class DrawnCells:
             self.overlays.forget()
 
     def ending(self) -> str:
-        """What has the terminal forget images that it was handed."""
+        """The sequences by which the terminal forgets the images that it was sent."""
         return self.pictures.end() if self.pictures is not None else ""
 
     def difference(self, update: object, size: Size) -> object:

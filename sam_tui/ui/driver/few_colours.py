@@ -146,5 +146,5 @@ def _seen(colour: RichColor | None, usual: Color) -> Color:
 
 
 def _stripped(style: Style) -> Style:
-    """Everything of a style but its colours."""
+    """Return a style without its colours."""
     return style.without_color + Style(meta=style.meta) if style.meta else style.without_color

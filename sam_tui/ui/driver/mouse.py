@@ -1,4 +1,4 @@
-"""Who has the mouse, the workbench or the terminal around, and which presses are clicks."""
+"""The mouse: whether the workbench or the terminal around has it, and which presses are clicks."""
 
 from dataclasses import dataclass, replace
 

@@ -165,7 +165,7 @@ class Forgiving:
             return 0
 
     def flush(self) -> None:
-        """Nothing to do: text is written as soon as the terminal takes it."""
+        """Do nothing: text is written as soon as the terminal takes it."""
 
     def fileno(self) -> int:
         """The descriptor of the file."""

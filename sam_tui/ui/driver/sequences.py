@@ -38,7 +38,7 @@ def tmux_question(environment: Mapping[str, str], formats: str) -> tuple[str, ..
 
 
 def copied_words(text: str) -> str:
-    """What was copied, in words."""
+    """Return a sentence about what was copied."""
     lines = text.count("\n") + 1
     size = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
     if len(text.encode(errors="replace")) > LARGEST:

@@ -1,4 +1,4 @@
-"""The one screen one works in: transcript over prompt, todos over terminal, status below."""
+"""The main screen: transcript over prompt, todos over terminal, status below."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -111,7 +111,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     @property
     def layout_wish(self) -> Layout:
-        """How the person wants the screen divided."""
+        """The person's choice of how the screen is divided."""
         return self._layout
 
     @property

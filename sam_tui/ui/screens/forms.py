@@ -170,7 +170,7 @@ class KeyForm(ModalScreen[str]):
         self._line = Input(password=True, placeholder="key")
 
     def compose(self) -> ComposeResult:
-        """Why it is asked, and a line for the key."""
+        """Compose the reason for the question, and a line for the key."""
         with KeyFrame() as frame:
             frame.border_title = Content(f"a key for {one_line(self._host, 60)}")
             frame.say_keys(

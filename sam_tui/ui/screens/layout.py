@@ -1,4 +1,4 @@
-"""How the person wants the screen divided: which layout, whether the side column stands, how wide it is."""
+"""The person's division of the screen: the layout, whether the side column is shown, how wide it is."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace

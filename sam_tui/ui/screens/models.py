@@ -64,7 +64,7 @@ def known_for(facts: "ModelFacts") -> str:
 
 
 def cost_of_switch(tokens: int, facts: "ModelFacts") -> str:
-    """What a conversation of so many tokens costs with another model; empty before it begins."""
+    """Return what a conversation of so many tokens costs with another model; empty before it begins."""
     if not tokens:
         return ""
     window = facts.context_tokens

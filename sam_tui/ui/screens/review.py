@@ -31,7 +31,7 @@ _COLOURS = {"+": "$text-success", "-": "$text-error"}
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What to do with a file; ``hunk`` is None for the whole file."""
+    """An action on a file; ``hunk`` is None for the whole file."""
 
     what: Literal["undo", "open"]
     change: "ChangedFile"
@@ -242,7 +242,7 @@ class ReviewScreen(Dialog):
             self._fill()
 
     def on_key(self, event: events.Key) -> None:
-        """What can be done with the marked row."""
+        """Carry out the action of a key on the marked row."""
         actions: dict[str, Callable[[ReviewRow], None]] = {
             "a": self._accept,
             "u": self._undo,

@@ -324,7 +324,7 @@ class Transcript(CursorPane):
         self.refresh_rows(top + self._unchanged(top, before), total)
 
     def _unchanged(self, top: int, before: "list[Row]") -> int:
-        """How many rows from ``top`` on are the same as before."""
+        """Return how many rows from ``top`` on are the same as before."""
         if not before or not len(self.ledger):
             return 0
         index, inside = self.ledger.at(top)

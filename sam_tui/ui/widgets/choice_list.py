@@ -27,7 +27,7 @@ def say_marked(widget: Widget, at: int, count: int, words: str, before: str = ""
 
 
 def say_marked_option(options: OptionList, before: str = "") -> str:
-    """As ``say_marked``, of the marked option of a list."""
+    """Announce the marked option of a list, as ``say_marked`` does."""
     at = options.highlighted
     if at is None:
         return before

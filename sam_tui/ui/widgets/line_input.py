@@ -45,7 +45,7 @@ class FilterLine(Input):
         self._take = take
 
     def on_key(self, event: events.Key) -> None:
-        """What the list takes, the line does not."""
+        """Stop a key that the list takes, so that the line does not get it."""
         if self._take(event.key, self.value):
             event.stop()
             event.prevent_default()

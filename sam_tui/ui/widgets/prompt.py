@@ -36,7 +36,7 @@ _STEER = ("Enter: at the next step", "Tab: when the turn has ended", "Esc cancel
 
 
 class PromptSource(Protocol):
-    """What the prompt offers while a person types."""
+    """The offers of the prompt while a person types."""
 
     def earlier(self) -> Sequence[str]:
         """The earlier prompts of this workspace, oldest first."""
@@ -59,7 +59,7 @@ class NoSource:
     """There is nothing to offer yet."""
 
     def earlier(self) -> Sequence[str]:
-        """Nothing."""
+        """Return no earlier prompts."""
         return ()
 
     def skills(self) -> Sequence[WorkbenchAction]:
@@ -244,7 +244,7 @@ class PromptArea(PasteArea):
 
     @property
     def mentioned(self) -> str | None:
-        """What is typed of a file's name before the cursor; None when none is being named."""
+        """Return the typed part of a file's name before the cursor; None if none is being named."""
         row, column = self.cursor_location
         return (
             None if self.recalls else mentions.partial_mention(self.document.get_line(row)[:column])
@@ -356,7 +356,7 @@ class PromptBox(Vertical):
         yield self.area
 
     def on_mount(self) -> None:
-        """Nothing is queued and nothing is hinted at first."""
+        """Hide the queue and the hint at first."""
         self._queue.display = False
 
     def show_queue(self, waiting: Sequence[str], later: Sequence[str]) -> None:

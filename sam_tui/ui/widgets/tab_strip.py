@@ -46,7 +46,7 @@ class TabStrip(Static):
             self._write()
 
     def on_resize(self) -> None:
-        """As many as fit."""
+        """Show as many tabs as fit."""
         self._write()
 
     def on_click(self, event: events.Click) -> None:

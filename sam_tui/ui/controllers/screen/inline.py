@@ -26,7 +26,7 @@ _ROOMY = 24
 
 
 class InlineTerminal(Protocol):
-    """What an inline driver can do besides drawing."""
+    """The abilities of an inline driver besides drawing."""
 
     region: "Region"
     placed: bool

@@ -1,4 +1,4 @@
-"""How the screen is divided: the side column and the layouts, remembered for the next start."""
+"""The division of the screen: the side column and the layouts, remembered for the next start."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

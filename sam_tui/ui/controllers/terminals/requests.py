@@ -163,8 +163,8 @@ class TerminalRequests:
         self._app.copy_to_clipboard(wish.text)
 
     async def _allowed(self, request: ApprovalRequest, named: tuple[str, ...]) -> str:
-        """What the person allowed: nothing, ``once`` or ``session``. The log records the request; of a
-        clipboard only the length."""
+        """Ask the person, and return nothing, ``once`` or ``session``. The log records the request; of
+        a clipboard only the length."""
         runtime = self._runtime
         answer = await ask_person(runtime.inquiries, runtime.executor.record, request, named=named)
         if answer is None:

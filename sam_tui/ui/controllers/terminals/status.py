@@ -93,7 +93,7 @@ def _ended(last: "CommandRecord", name: str) -> SessionNotice | None:
 
 
 def _wants(session: "TerminalSession", state: "TerminalState") -> str:
-    """What is waited for: the person and why, hidden input, or the question before the cursor."""
+    """Return what is waited for: the person and why, hidden input, or the question before the cursor."""
     if session.turns.holder == "person" and session.conversation is not None:
         reason = f": {one_line(session.turns.reason, _QUESTION)}" if session.turns.reason else ""
         return f"waits for you{reason}"

@@ -42,7 +42,7 @@ class Row:
 
 
 def wrap(text: str, width: int) -> list[tuple[int, int, str]]:
-    """Where to break one line: ``(start, end, glue)`` per row, in characters.
+    """Return where to break one line: ``(start, end, glue)`` per row, in characters.
 
     Breaks at spaces; a word wider than ``width`` cells is cut. Linear in the length of the text.
     """

@@ -1,4 +1,4 @@
-"""What a call would write, changed by the person before they allow it."""
+"""The content that a call would write, changed by the person before they allow it."""
 
 from typing import cast
 

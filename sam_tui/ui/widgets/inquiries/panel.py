@@ -1,4 +1,4 @@
-"""What every question in place of the prompt shares: its place in the row, and its guard."""
+"""The base of every question in place of the prompt: its place in the row, and its guard."""
 
 from collections.abc import Callable, Sequence
 

@@ -62,5 +62,5 @@ def holder_badge(session: "TerminalSession | None") -> tuple[str, str]:
 
 
 def end_words(session: "TerminalSession") -> str:
-    """How its program ended."""
+    """Return how its program ended, in words."""
     return "ended: " + ("a signal" if session.exit_code is None else f"exit {session.exit_code}")

@@ -117,7 +117,7 @@ class TerminalCanvas(Widget):
         self.redraw()
 
     def on_hide(self) -> None:
-        """Nobody looks: nothing is drawn."""
+        """Stop drawing while nobody looks."""
         self.looked_at = False
         self.still()
 
@@ -213,11 +213,11 @@ class TerminalCanvas(Widget):
 
     @property
     def row_width(self) -> int:
-        """How many cells of a row are made ready to be drawn."""
+        """The number of cells of a row that are made ready to be drawn."""
         return self.size.width
 
     def _place(self, row: int) -> Region:
-        """Where a row of the screen is drawn."""
+        """Return the region in which a row of the screen is drawn."""
         return Region(0, row - self.origin[1], self.size.width, 1)
 
     def _note_links(self, y: int, links: list[Link]) -> None:

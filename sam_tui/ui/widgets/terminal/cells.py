@@ -89,7 +89,7 @@ class Painter:
 
 
 def links_of(runs: "Sequence[CellRun]") -> list[Link]:
-    """Where a row's links are; neighbours with one address are one link."""
+    """Return the places of a row's links; neighbours with one address are one link."""
     links: list[Link] = []
     column = 0
     for run in runs:

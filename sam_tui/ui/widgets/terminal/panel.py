@@ -311,11 +311,11 @@ class TerminalPanel(Vertical):
 
     @property
     def _shown_style(self) -> str:
-        """How the name of the tab on show looks, with the keys and without."""
+        """The style of the name of the displayed tab, with the focus and without."""
         return _WITH_KEYS if self._current.has_focus else _WITHOUT_KEYS
 
     def _words(self, view: TerminalView, tabs: list[TerminalView]) -> str:
-        """What the border says of a tab: number, name, news from while it was hidden, how to close it."""
+        """Return the border's words on a tab: number, name, news since it was hidden, how to close it."""
         number = f"{tabs.index(view) + 1} " if len(tabs) > 1 else ""
         mark = _NEWS_MARKS.get(view.news, "")
         close = f" {_CLOSE}" if view is self._current and len(tabs) > 1 else ""

@@ -31,7 +31,7 @@ _WIDE = 80
 
 
 class WatchedView(TerminalView):
-    """Nothing in it takes text, opens a link or sets a title."""
+    """A view that takes no text, opens no link and sets no title."""
 
     TAKES_TEXT = False
 
@@ -220,7 +220,7 @@ class ReplayView(WatchedView):
         return True
 
     def _key_table(self) -> dict[str, Callable[[], object]]:
-        """What each key of the player does."""
+        """Return the action of each key of the player."""
         playback = self.playback
         keys: dict[str, Callable[[], object]] = {
             "space": lambda: (playback.pause if playback.playing else playback.play)(),
@@ -257,7 +257,7 @@ class ReplayView(WatchedView):
 
 
 def _shifted(start: int, position: int, room: int, whole: int) -> int:
-    """Where a stretch of ``room`` of ``whole`` cells begins, so that a place is in it."""
+    """Return the start of a stretch of ``room`` of ``whole`` cells that contains a position."""
     if whole <= room or room <= 0:
         return 0
     if position < start:
