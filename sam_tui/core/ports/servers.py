@@ -57,7 +57,7 @@ class ServerPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ServerNames:
-    """The names of servers that a message may use: ``SERVER:URI`` of resources and templates, and prompts."""
+    """The names of servers in messages: ``SERVER:URI`` of resources and templates, and prompts."""
 
     resources: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
