@@ -63,7 +63,7 @@ class TaskShell(BaseModel):
 
 
 class TaskOptions(BaseModel):
-    """Where and with which variables a task runs."""
+    """The folder and the variables with which a task runs."""
 
     cwd: str | None = None
     env: dict[str, str] = {}
@@ -113,7 +113,7 @@ class TaskEntry(BaseModel):
         return (self.dependsOn,) if isinstance(self.dependsOn, str) else tuple(self.dependsOn)
 
     def command_line(self, folder: str) -> str:
-        """What the shell runs, variables filled in; empty for a task that only has dependencies.
+        """Return the shell's command line, variables filled in; empty for a task with dependencies alone.
 
         A shell task's command is taken as it stands and its arguments are quoted where a blank
         stands in them; a process task's words are all quoted. Raises ``ToolError`` for what needs an
@@ -134,7 +134,7 @@ class TaskEntry(BaseModel):
         )
 
     def working_directory(self, folder: str) -> str:
-        """Where it runs, as a path; empty for the folder itself."""
+        """Return the folder it runs in, as a path; empty for the folder itself."""
         directory = self.path if self.type == "npm" and self.path else self.options.cwd or ""
         path = fill(directory, folder, lambda name: _no_editor(f"env:{name}"))
         return "" if path in (folder, ".", "./") else path
@@ -308,7 +308,7 @@ def _no_editor(name: str) -> str:
 
 
 def _given_name(task: Mapping[str, object]) -> str:
-    """What VS Code calls an entry without a label."""
+    """Return VS Code's name for an entry without a label."""
     if task.get("type") == "npm" and isinstance(task.get("script"), str):
         return f"npm: {task['script']}"
     return ""

@@ -351,7 +351,7 @@ def _identity(run: TaskRun) -> dict[str, object]:
 
 
 def _held(text: str, run: TaskRun) -> int:
-    """How many characters at the end wait for the next read: they begin an incomplete sequence."""
+    """Return how many characters at the end wait for the next read: they begin an incomplete sequence."""
     return unfinished(text) if run.running else 0
 
 

@@ -62,7 +62,7 @@ class Looks(Arguments):
     lineSpacing: float = Field(default=1.15, ge=0.8, le=4)
 
     def styling(self) -> Styling:
-        """As the port takes it; missing heading sizes are the usual ones, all between 4 and 144."""
+        """Return the port's styling; missing heading sizes are the usual ones, all between 4 and 144."""
         usual = Styling().heading_sizes
         sizes = [min(max(size, 4.0), 144.0) for size in self.headingSizes[:3]]
         first, second, third = (*sizes, *usual[len(sizes) :])

@@ -65,7 +65,7 @@ _Opcode = tuple[str, int, int, int, int]
 
 
 def difference(path: str, old: str, new: str) -> Diff:
-    """What changed from ``old`` to ``new``, line by line.
+    """Return the changes from ``old`` to ``new``, line by line.
 
     Where more than 1 MB changed, a summary replaces the hunks. More than 3000 changed lines count as
     one replacement of the whole. The hunks end after 800 lines.

@@ -1,4 +1,4 @@
-"""What the model writes: one model per operation gives both the schema and the parser."""
+"""The model's arguments: one model per operation gives both the schema and the parser."""
 
 import json
 from typing import Annotated, Any, cast

@@ -55,7 +55,7 @@ def state_words(session: TerminalSession) -> str:
 
 
 def refused_notes(refused: Sequence[OutsideAccess]) -> list[str]:
-    """What the sandbox refused and to which process, a line each."""
+    """Return what the sandbox refused and to which process, a line each."""
     lines = [refused_note(access) for access in refused]
     if len(lines) > _MOST_REFUSALS:
         more = len(lines) - _MOST_REFUSALS

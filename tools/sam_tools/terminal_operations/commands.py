@@ -215,7 +215,7 @@ class CommandOperations:
 
 
 def _released(command: BackgroundCommand) -> ToolResult:
-    """What the call answers when the person sent its command to the background."""
+    """Return the answer of a call whose command the person sent to the background."""
     return _report(command, 0, message=f"{_MOVED} {_HOW}")
 
 
@@ -300,7 +300,7 @@ def _nobody(_: str) -> None:
 
 
 def _ending(result: CommandResult, timeout: float) -> str:
-    """How a command ended that did not end by itself with exit code 0."""
+    """Return how a command ended that did not end by itself with exit code 0."""
     if result.timed_out:
         return f"[timed out after {timeout:g} s: the command and all it started were ended]"
     if result.abandoned:

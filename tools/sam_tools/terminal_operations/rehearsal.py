@@ -16,7 +16,7 @@ _MOST_NAMED = 40
 
 
 class RehearsedCommand:
-    """How a rehearsed command ended, and what became of its changes."""
+    """The result of a rehearsed command, and what became of its changes."""
 
     def __init__(
         self, result: CommandResult, changes: Sequence[FileChange], *, accepted: bool
@@ -92,7 +92,7 @@ async def _run(branch: Rehearsal, request: CommandRequest, ask: AskRehearsed) ->
 
 
 def tally(changes: Sequence[FileChange]) -> str:
-    """How many files and folders were changed, and how."""
+    """Return how many files and folders were changed, and how."""
     counts = dict.fromkeys(("created", "modified", "deleted"), 0)
     for change in changes:
         counts[change.kind] += 1

@@ -311,7 +311,7 @@ class SessionOperations:
         return json_result(data)
 
     async def selection(self, _: NoArguments, context: ToolContext) -> ToolResult:
-        """What the person has selected in a terminal of the workbench: this conversation's, or theirs."""
+        """Return the selection in a terminal of the workbench: this conversation's, or the person's."""
         for owner, name in ((context.conversation, "agent"), (None, "person")):
             for session in self._terminals.of(owner):
                 if session.selection:

@@ -1,4 +1,4 @@
-"""What the model writes: one model per kind of item gives both the schema and the parser.
+"""The model's arguments: one model per kind of item gives both the schema and the parser.
 
 Items are parsed one by one, so that one bad item is told by its place and does not hide the others.
 """

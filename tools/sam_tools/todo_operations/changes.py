@@ -136,7 +136,7 @@ def _called(item: Item | Rejected, index: int) -> str:
 
 
 def _refusal(update: TodoUpdate | Rejected, items: dict[int, Todo]) -> str:
-    """Why an update cannot be applied; empty when it can."""
+    """Return why an update cannot be applied; empty if it can."""
     if isinstance(update, Rejected):
         return "; ".join(update.problems)
     if update.id not in items:

@@ -1,4 +1,4 @@
-"""What the model reads back: always the stored list, never what was asked for."""
+"""The reports to the model: always the stored list, never what was asked for."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
@@ -150,7 +150,7 @@ def _parts(item: Todo) -> list[str]:
 
 
 def _side_effects(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> list[str]:
-    """What the rules changed in addition to the request, and warnings."""
+    """Return what the rules changed in addition to the request, and warnings."""
     running = {item.id for item in with_status(before, "in-progress")}
     demoted = [item for item in stored if item.id in change.demoted]
     set_back = [_name(item) for item in demoted if item.id in running]

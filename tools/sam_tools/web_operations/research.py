@@ -63,7 +63,7 @@ _TECHNICAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a depth means: pages to read, passages of each to store, and the number of searches."""
+    """The meaning of a depth: pages to read, passages of each to store, and the number of searches."""
 
     pages: int
     passages: int

@@ -230,7 +230,7 @@ class WorkflowTool:
     def _steering(
         self, verb: "VerbName"
     ) -> Callable[[Steering, ToolContext], Awaitable[ToolResult]]:
-        """What carries out a verb of the table."""
+        """Return the function that carries out a verb of the table."""
 
         async def steer(arguments: Steering, context: ToolContext) -> ToolResult:
             from sam_tui.core.workflow.drivers.host_steps import steer_with_person

@@ -127,7 +127,7 @@ def parse(text: str, path: str = "") -> Patch:
 
 
 def _form(lines: Sequence[str]) -> str:
-    """What a text seems to be that is not a patch, in words."""
+    """Return what a text seems to be that is not a patch, in words."""
     return next((form for mark, form in _FOREIGN if any(map(mark.match, lines))), "no patch")
 
 

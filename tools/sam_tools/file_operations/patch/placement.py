@@ -1,4 +1,4 @@
-"""Where the hunks of a file go: by line number and context, as GNU patch does, or by context alone."""
+"""The places of a file's hunks: by line number and context, as GNU patch does, or by context alone."""
 
 from array import array
 from bisect import bisect_left
@@ -72,8 +72,8 @@ _PLAIN = {ord(variant): plain for plain, variants in _VARIANTS.items() for varia
 
 @dataclass(frozen=True, slots=True)
 class HunkPosition:
-    """Where a hunk fits: its old lines begin at line ``at`` (from 0), without the first ``head`` and the
-    last ``tail`` of them."""
+    """The place where a hunk fits: its old lines begin at line ``at`` (from 0), without the first
+    ``head`` and the last ``tail`` of them."""
 
     at: int
     length: int

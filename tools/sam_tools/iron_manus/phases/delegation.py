@@ -23,7 +23,7 @@ _FORBIDDEN = ("workflow", "JARVIS", "IronManusStateGraph")
 
 @dataclass(frozen=True, slots=True)
 class DelegationContext:
-    """What delegation needs from the runtime.
+    """The parts of the runtime that delegation needs.
 
     ``gate`` makes the gate of a conversation that works on one execution's step, and records its calls;
     ``flush`` stores what was recorded; ``model`` is opened where no model runs.
@@ -37,7 +37,7 @@ class DelegationContext:
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """How a delegated todo went. ``status``: finished, failed or unavailable."""
+    """The result of a delegated todo. ``status``: finished, failed or unavailable."""
 
     role: str
     status: str
@@ -85,7 +85,7 @@ class Delegates:
         return read_meta_prompt(text)
 
     def earlier(self, session: ManusSession) -> Delegation | None:
-        """How the agent of the open todo ended in an earlier call, if it did."""
+        """Return how the agent of the open todo ended in an earlier call; None if there was none."""
         row = self._evidence.delegated(session)
         task = session.ticket.task if session.ticket else None
         if row is None or task is None:

@@ -147,7 +147,7 @@ ROLES: dict[str, Role] = {role.name: role for role in _ROLES}
 
 
 def no_role(name: str) -> str:
-    """That a role does not exist, with the nearest names or all of them."""
+    """Return that a role does not exist, with the nearest names or all of them."""
     near = difflib.get_close_matches(_plain(name), ROLES, n=3, cutoff=0.5)
     suggestion = f"nearest: {', '.join(near)}" if near else f"there are: {', '.join(ROLES)}"
     return f"{name!r} is no role ({suggestion})"

@@ -194,7 +194,7 @@ class StateTools:
 
 
 def _change(request: GraphRequest) -> dict[str, object]:
-    """What an action notes. Raises ``InvalidArguments``."""
+    """Return the change of an action. Raises ``InvalidArguments``."""
     match request.action:
         case "create_entities":
             fields: dict[str, object] = {"entities": request.entities}

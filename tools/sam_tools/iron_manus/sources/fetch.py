@@ -50,7 +50,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """What to fetch, with how much patience. ``headers`` by host; the host ``*`` is every one."""
+    """Addresses to fetch, with their limits. ``headers`` by host; the host ``*`` is every one."""
 
     urls: Sequence[str]
     headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])

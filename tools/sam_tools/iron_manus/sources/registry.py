@@ -84,7 +84,7 @@ class ApiEntry:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What has to be filled in; ``query`` comes from the objective."""
+        """The placeholders to fill in; ``query`` comes from the objective."""
         return tuple(dict.fromkeys(_PLACEHOLDER.findall(self.endpoint)))
 
     @property

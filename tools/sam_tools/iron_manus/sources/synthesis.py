@@ -33,7 +33,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """What the words of several statements show. ``agreement`` and ``confidence`` are 0 to 1.
+    """The agreement of the words of several statements. ``agreement`` and ``confidence`` are 0 to 1.
 
     ``accepted`` are the statements that count, in their order of weight; ``shared`` are word sequences
     that two of them have in common; ``contradictions`` are different values of one thing.
