@@ -72,7 +72,7 @@ def _from_environment() -> tuple[set[str], set[str]]:
 
 
 def _installed() -> set[str]:
-    """Where Python and its packages are: never taken off, even for who works in there."""
+    """Return the folders of Python and its packages: never taken off, even in a working directory there."""
     library = os.path.dirname(os.path.realpath(os.__file__))
     folders = [library, os.path.join(library, "lib-dynload"), *site.getsitepackages()]
     # In a checkout our other two packages have roots of their own.

@@ -44,7 +44,7 @@ _MOST_FAULTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class SessionTerms:
-    """What a session works with, as the client gave it. No root is the program's own."""
+    """The client's choices for a session: its folders and servers. No root is the program's own."""
 
     root: str = ""
     others: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ Openers = Callable[[SessionTerms, Callable[[Inquiry], bool]], Runtime]
 
 @dataclass(frozen=True, slots=True)
 class ClientUse:
-    """What the person lets the client do where it can: save edits, and display commands in terminals."""
+    """The client's abilities that the person permits: save edits, and show commands in terminals."""
 
     saves: bool
     terminals: bool

@@ -122,7 +122,7 @@ def permission_request(
 
 
 def decision_of(inquiry: Inquiry, request: ApprovalRequest, result: object) -> Approval:
-    """What the person said. Only an option that was offered for this very inquiry allows."""
+    """Return the person's decision. Only an option that was offered for this very inquiry allows."""
     try:
         outcome = schema.RequestPermissionResponse.model_validate(result).outcome
     except ValidationError:

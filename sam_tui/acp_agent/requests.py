@@ -1,4 +1,4 @@
-"""What is sent to the client, and the tasks that wait for its answers."""
+"""Requests to the client, and the tasks that wait for its answers."""
 
 import asyncio
 from collections.abc import Coroutine

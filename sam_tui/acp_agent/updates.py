@@ -120,7 +120,7 @@ def plan(items: Sequence[Todo]) -> schema.AgentPlanUpdate:
 
 
 class SessionUpdates:
-    """What happens in a session, as updates. Calls of its subagents are shown, their words are not.
+    """The events of a session, as updates. Calls of its subagents are shown, their words are not.
 
     ``live_terminals`` says that the client shows output of a command that runs here, as it comes
     (``_meta.terminal_output`` of its capabilities).

@@ -1,4 +1,4 @@
-"""Where a runtime works: its options and folders, its policy files, and trust in the folder."""
+"""The configuration of a runtime: its options and folders, its policy files, and trust in the folder."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a front end was asked for."""
+"""The options of a front end."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -87,7 +87,7 @@ class AssembledRuntime(Permissions):
 
     @property
     def plugins(self):
-        """What became of each entry point of other packages."""
+        """A report on each entry point of other packages."""
         return self._plugins.reports
 
     @once
@@ -277,7 +277,7 @@ class AssembledRuntime(Permissions):
 
 
 def build(options: Options, environ: Mapping[str, str]) -> Runtime:
-    """Everything that runs. Nothing is connected, spawned or asked yet.
+    """Make a runtime. Nothing is connected, spawned or asked yet.
 
     Raises ``SamError`` for a workspace, database, model or prompt that cannot be used.
     """

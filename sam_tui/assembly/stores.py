@@ -1,4 +1,4 @@
-"""What a runtime keeps and reads: its database, files, code, prompts, skills, documents, workflows."""
+"""The stores of a runtime: its database, files, code, prompts, skills, documents, workflows."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +92,7 @@ class Stores(Configuration):
 
     @property
     def notices(self):
-        """What the program said to the person in each conversation."""
+        """The program's messages to the person in each conversation."""
         return self.storage.notices
 
     @property
@@ -119,7 +119,7 @@ class Stores(Configuration):
 
     @property
     def remembered(self) -> Remembered:
-        """Everything that outlives a conversation's window."""
+        """The stores whose content outlives a conversation's context."""
         db = self.storage
         stores = (db.memories, db.notes, db.knowledge, db.documents, db.archive)
         return Remembered(*stores, db.memory_entries)
@@ -252,7 +252,7 @@ class Stores(Configuration):
 
     @once
     def insight(self):
-        """What is known about the code of the workspace."""
+        """The index, symbols and checkers of the workspace."""
         from sam_tui.adapters.code import open_insight
 
         data, root = self.options.data_dir, self.workspace.root

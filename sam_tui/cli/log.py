@@ -106,7 +106,7 @@ def without_secrets(text: str) -> str:
 
 
 def data_dir_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Where data goes, from a command line that may not even have been parsed."""
+    """Return the data folder by a command line that may not even have been parsed."""
     for index, argument in enumerate(arguments):
         if argument == "--data-dir" and index + 1 < len(arguments):
             return arguments[index + 1]

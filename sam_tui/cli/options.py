@@ -309,7 +309,7 @@ def stored_conversation(store: "ConversationStore", id: str) -> ConversationId:
 
 
 def opening_of(values: Values) -> "Opening":
-    """How the conversation is opened. Raises ``UsageError`` where none is named."""
+    """Return how the conversation is opened. Raises ``UsageError`` if none is named."""
     fork, take_over = values["fork"], values["take_over"]
     if not (fork or take_over):
         return "continue"

@@ -1,4 +1,4 @@
-"""What the workbench loads ahead of its first answer, part by part."""
+"""Modules that the workbench loads ahead of its first answer, part by part."""
 
 import asyncio
 import importlib

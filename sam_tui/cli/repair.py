@@ -1,4 +1,4 @@
-"""What ``sam-tui doctor --fix`` mends: folders, permissions, what ended programs left, damaged indexes."""
+"""The repairs of ``sam-tui doctor --fix``: folders, permissions, remains of ended programs, indexes."""
 
 import os
 import re

@@ -47,7 +47,7 @@ class BlockedEntry:
     """The diff that a yes would apply."""
 
     def sealed(self, conversation: str) -> str:
-        """What its hash has to be: all but the reply and the words for people count."""
+        """Return the hash that it must have, of all but the reply and the words for people."""
         bound = [conversation, self.call, self.tool, self.input, self.operation, self.targets]
         bound += [self.change] if self.change else []
         return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()

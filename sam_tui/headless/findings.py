@@ -1,4 +1,4 @@
-"""What a review found, asked for as JSON and written as text, SARIF 2.1.0 or JUnit XML."""
+"""The findings of a review, asked for as JSON and written as text, SARIF 2.1.0 or JUnit XML."""
 
 import json
 import re
@@ -144,7 +144,7 @@ def as_junit(review: ChangeReview) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JUnitFailure:
-    """Why a case failed: its kind, in a line, and in full."""
+    """The failure of a case: its kind, in a line, and in full."""
 
     kind: str
     message: str

@@ -1,4 +1,4 @@
-"""What a run adds up to: the totals that its result carries, folded from events."""
+"""The totals of a run that its result carries, summed from events."""
 
 import asyncio
 import json
@@ -144,7 +144,7 @@ class CallLedger:
                 pass
 
     def _follow(self, event: events.Event) -> None:
-        """What is the conversation's own."""
+        """Count an event of the conversation itself."""
         match event:
             case events.RequestSent(step=step):
                 self.turns = self._earlier + step

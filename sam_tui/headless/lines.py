@@ -326,7 +326,7 @@ class Lines:
 
 
 def result_line(session: str, ledger: CallLedger, outcome: RunOutcome) -> Line:
-    """The one last line of every run."""
+    """Return the last line of a run."""
     error = {"title": outcome.title, "message": outcome.message} if outcome.is_error else None
     return {
         "type": "result",

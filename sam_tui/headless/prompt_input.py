@@ -1,4 +1,4 @@
-"""Where the prompt comes from: the argument, standard input, or both; it never waits for nothing.
+"""The source of the prompt: the argument, standard input, or both, without waiting for nothing.
 
 Standard input is read to its end only if the prompt is ``-``, there is no prompt, it is a regular
 file, or it was forced. Beside a prompt, a pipe gets half a second to say something: an inherited

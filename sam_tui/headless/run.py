@@ -300,7 +300,7 @@ class _Run:
             self._err.text(f"{whose}{text}")
 
     async def _end_terminals(self) -> None:
-        """Nothing that the agent started outlives its result; the ledger keeps what was open."""
+        """End everything that the agent started; the ledger keeps what was open."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TERMINALS_SECONDS):
                 await self._runtime.end_processes()

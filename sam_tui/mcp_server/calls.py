@@ -78,7 +78,7 @@ class Calls:
         self._house: tuple[Bus, Inquiries] | None = None
 
     def connect(self, bus: Bus, inquiries: Inquiries) -> None:
-        """What the calls are heard by, and the questions that ``attends`` is asked about."""
+        """Set the bus that hears of calls, and the inquiries that ``attends`` is asked about."""
         self._house = (bus, inquiries)
 
     def begin(self, conversation: ConversationId, work: Work, *, asks: bool) -> Call:

@@ -1,4 +1,4 @@
-"""Who calls: each client has one conversation, one log level, and perhaps a person to ask."""
+"""The callers: each client has one conversation, one log level, and perhaps a person to ask."""
 
 import re
 from collections import OrderedDict

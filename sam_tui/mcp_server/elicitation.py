@@ -57,7 +57,7 @@ def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
 
 
 def _text_of(result: types.ElicitResult, field: str) -> str:
-    """What a field of the form has; empty for anything but text."""
+    """Return the text in a field of the form; empty for anything but text."""
     value = (result.content or {}).get(field)
     return value if isinstance(value, str) else ""
 

@@ -1,4 +1,4 @@
-"""What can be sent: JSON of real Unicode. File names and output may hold bytes that are no text."""
+"""JSON of real Unicode that can be sent. File names and output may hold bytes that are no text."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a server offers besides tools: resources by URI, and prompts by name."""
+"""A server's offers besides tools: resources by URI, and prompts by name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

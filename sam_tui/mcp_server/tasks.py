@@ -186,7 +186,7 @@ def _declared(context: Context) -> bool:
 
 
 def _conclude(state: TaskState, call: Call) -> None:
-    """How it ended. A tool that failed is a result; an error is one of the server's."""
+    """Set the end of a task. A tool that failed is a result; an error is one of the server's."""
     running = call.running
     if running.cancelled():
         state.status = "completed" if call.unanswered else "cancelled"

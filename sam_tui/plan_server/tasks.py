@@ -22,7 +22,7 @@ Fields = dict[str, object]
 
 
 class TooMany(Exception):
-    """As many tasks run as may."""
+    """The highest permitted number of tasks runs already."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class ServedTasks:
         return served
 
     def service_fault(self, name: str) -> str:
-        """Why an AI service cannot be had; empty where it can."""
+        """Return why an AI service is unavailable; empty if it is available."""
         try:
             self._runtime.catalog.service(name)
         except UsageError as error:

@@ -72,7 +72,7 @@ def parse(text: str, path: str) -> tuple[SettingsFile, list[ConfigurationError]]
 
 
 def settings_of_option(value: str) -> SettingsFile:
-    """What ``--settings`` names: a JSON object, or a file that holds one or TOML.
+    """Return the settings of ``--settings``: a JSON object, or a file that holds one or TOML.
 
     Raises ``ConfigurationError``.
     """

@@ -126,7 +126,7 @@ class KeyStore:
 
     @property
     def storage(self) -> dict[str, KeyStorage]:
-        """Where each key is, by its variable."""
+        """Return the storage of each key, by its variable."""
         return {
             name: "keyring" if entry.get("in") == "keyring" else "file"
             for name, entry in self._entries.items()

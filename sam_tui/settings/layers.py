@@ -118,7 +118,7 @@ def user_file(environ: Mapping[str, str]) -> str:
 def personal_settings(
     environ: Mapping[str, str], system: str = SYSTEM_FILE, *, overlay: SettingsFile | None = None
 ) -> Settings:
-    """Those of the system, the person, an option and the environment. Raises ``ConfigurationError``."""
+    """Return the settings of system, person, option and environment. Raises ``ConfigurationError``."""
     settings = Settings()
     for layer, path in (("system", system), ("user", user_file(environ))):
         if os.path.lexists(path):
@@ -167,7 +167,7 @@ def with_project(settings: Settings, text: str, path: str, *, trusted: bool) -> 
 
 
 def _refusal(setting: Setting, value: Value) -> str:
-    """Why a project may not set this; empty where it may."""
+    """Return why a project may not set this; empty if it may."""
     if not setting.project:
         return f"a folder may not set {setting.key}; set it in your own settings."
     if setting.project == "on" and value is not True:

@@ -1,4 +1,4 @@
-"""Who may open a workbench: an invitation makes a login, and a login a ticket for each page.
+"""Access to a workbench: an invitation makes a login, and a login a ticket for each page.
 
 An invitation is in the address that a person opens, and browsers keep addresses: it is good once.
 A login is two secrets. The cookie is ``HttpOnly``, but a browser sends the cookies of 127.0.0.1 to every

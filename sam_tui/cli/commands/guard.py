@@ -280,7 +280,7 @@ class _Explainer:
         }
 
     def _explain_outside(self, operation: str, arguments: str) -> dict[str, object]:
-        """What a command would meet that changes or reads ``path``, or connects to ``host``."""
+        """Explain the decision on a command that changes or reads ``path``, or connects to ``host``."""
         guard, key = self._runtime.guard, "host" if operation == CONNECT else "path"
         try:
             path = json.loads(arguments).get(key)

@@ -48,7 +48,7 @@ class MainCommand(HeadlessCommand):
         parent: click.Context | None = None,
         **extra: object,
     ) -> click.Context:
-        """As every command, but usage texts show no name."""
+        """Make a context as every command does, but without a name in usage texts."""
         return super().make_context("", args, parent, **extra)
 
     def is_headless(self, values: dict[str, Any]) -> bool:

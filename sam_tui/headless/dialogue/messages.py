@@ -36,7 +36,7 @@ class ReceivedMessage:
 
 
 class MessageInput:
-    """What comes on standard input. ``send`` writes a line of standard output."""
+    """The messages on standard input. ``send`` writes a line of standard output."""
 
     def __init__(self, lines: LinePipes, send: Callable[[dict[str, object]], None]) -> None:
         self._lines = lines

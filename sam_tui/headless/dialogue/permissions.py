@@ -28,7 +28,7 @@ _LONGEST_REASON = 400
 
 
 class _NoAnswer(Exception):  # the tool failed, not the run
-    """Why a question has no answer."""
+    """The reason why a question has no answer."""
 
 
 class PermissionTool:
@@ -40,7 +40,7 @@ class PermissionTool:
         self._listening = False
 
     def responder(self, before: Responder | None) -> Responder:
-        """Who answers at once: the responder without this tool, and a yes for calls of the tool itself."""
+        """Return the responder without this tool, with a yes for calls of the tool itself."""
 
         def respond(inquiry: Inquiry) -> Answer | None:
             if self._asks_for_itself(inquiry):
@@ -75,7 +75,7 @@ class PermissionTool:
     async def ask(
         self, runtime: Runtime, inquiry: Inquiry, question: Mapping[str, object]
     ) -> object:
-        """What the tool answers to a question. Raises ``_NoAnswer``."""
+        """Return the tool's answer to a question. Raises ``_NoAnswer``."""
         call = ToolCall(CallId(mint("call")), self.name, json.dumps(question))
         self._calls.add(call.id)
         try:

@@ -89,7 +89,7 @@ class RecordedModel:
         raise ModelRejected("The recording has only answers of its own conversation.")
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 class _SubagentSteps:

@@ -114,7 +114,7 @@ class RecordedDecision:
 
 @dataclass(slots=True, kw_only=True)
 class RecordedAnswer:
-    """What the person answered to a question of the agent."""
+    """The person's answer to a question of the agent."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 
@@ -215,7 +215,7 @@ def numbered(messages: Iterable[Message], subagent: int = 0) -> Mapping[CallId, 
 
 
 def _entries_of(reminder: ReminderMessage, change: Change) -> list[str]:
-    """How a recording names a reminder; one of files by each of them."""
+    """Return a recording's names of a reminder; one of files has a name for each file."""
     entry = f"reminder {reminder.name}"
     names = FILES[reminder.name].findall(reminder.text) if reminder.name in FILES else ()
     return [f"{entry}: {change(name)}" for name in names] or [entry]
@@ -288,7 +288,7 @@ def answers_of(
 def decisions_of(
     entries: Iterable[DecisionEntry], numbers: Mapping[CallId, str], change: Change
 ) -> list[RecordedDecision]:
-    """What was decided of the calls of a conversation."""
+    """Return the decisions on the calls of a conversation."""
     return [
         RecordedDecision(
             call=numbers[entry.call],

@@ -38,7 +38,7 @@ class MidexExecution(Arguments):
 
     @property
     def word(self) -> str:
-        """Nothing."""
+        """Empty: no word."""
         return ""
 
 

@@ -1,4 +1,4 @@
-"""What seed 003's resources and tools say, as plain JSON: names and shapes are the seed's."""
+"""The resources and tools of seed 003 as plain JSON: names and shapes are the seed's."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -54,7 +54,7 @@ def address(uri: str) -> ResourceAddress | None:
 
 
 def artifact_uri(artifact: str) -> str:
-    """Where the text of an artifact is read."""
+    """Return the address at which the text of an artifact is read."""
     return str(ResourceAddress("workflow", "artifact", (artifact,)))
 
 
@@ -108,7 +108,7 @@ class MidexResources:
         return self._open()
 
     def listed(self, client: Client) -> Sequence[types.Resource]:
-        """What has no id, every workflow, and the executions that are not over."""
+        """Return the resources without an id, every workflow, and the executions that are not over."""
         resources = [
             _resource(f"{WORKFLOW}/available_workflows", "available_workflows",
                       "Every workflow that can be started."),

@@ -171,7 +171,7 @@ class MidexToolbox:
     def _steering(
         self, verb: VerbName
     ) -> Callable[[MidexExecution, ToolRequest], Awaitable[Answer]]:
-        """What carries out a verb of the table."""
+        """Return the function that carries out a verb of the table."""
 
         async def steer(arguments: MidexExecution, request: ToolRequest) -> Answer:
             done = await steer_with_person(

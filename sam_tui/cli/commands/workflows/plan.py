@@ -247,7 +247,7 @@ def _lines(result: dict[str, object], task: str) -> list[str]:
 
 
 def _used(calls: int, usage: "Usage") -> list[str]:
-    """What a plan has cost so far, for people."""
+    """Return the cost of a plan so far, for people."""
     if not calls:
         return []
     cost = "" if usage.cost is None else f", ${usage.cost:.4f}"
