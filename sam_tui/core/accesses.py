@@ -74,7 +74,7 @@ class Connect:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A tool of an MCP server: what it touches is the server's own affair."""
+    """A tool of an MCP server. The guard cannot see what the server touches."""
 
     server: str
     tool: str

@@ -1,4 +1,4 @@
-"""The todo lists of all conversations: stored, announced, and what a person changed about them."""
+"""The todo lists of all conversations: stored and announced, with a person's changes."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -45,7 +45,7 @@ class TodoBoard:
             self._delivered[conversation] = DeliveredEdits((), self._delivered[conversation].times)
 
     def edit(self, conversation: ConversationId, edit: TodoEdit) -> bool:
-        """Carry out what a person wants, remember it for the model, and tell everyone.
+        """Carry out a person's edit, remember it for the model, and announce it.
 
         False when it changes nothing. Raises ``ToolError`` where it would break a rule.
         """

@@ -32,7 +32,7 @@ class Diff:
 
     @classmethod
     def of_text(cls, heading: str, text: str) -> "Diff":
-        """A text that is new as a whole, for whoever is asked about it."""
+        """Return a text that is new as a whole, for the person who is asked about it."""
         lines = text.splitlines()
         body = [f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)]
         return cls(heading, "\n".join(body) + "\n", len(lines), 0)

@@ -228,7 +228,7 @@ class TerminalClosed:
 
 @dataclass(frozen=True, slots=True)
 class SubagentStarted:
-    """A call of ``conversation`` began a conversation of its own, ``child``, for ``task``."""
+    """A call of ``conversation`` began ``child``, a separate conversation, for ``task``."""
 
     conversation: ConversationId
     call: CallId

@@ -22,7 +22,7 @@ ScopeSpan = Literal["once", "minutes", "session", "project", "user"]
 
 @dataclass(frozen=True, slots=True)
 class PastCall:
-    """A call of the past, by what it touched, in words. ``refused`` says that the person did."""
+    """A past call, by its targets in words. ``refused`` says that the person refused it."""
 
     target: str
     made_at: float
@@ -112,7 +112,7 @@ class ApprovalRequest:
         )
 
     def redacted(self, redact: Callable[[str], str]) -> "ApprovalRequest":
-        """The question as it is shown: ``redact`` puts placeholders for secrets into its texts."""
+        """Return the question with placeholders for secrets in its texts, made by ``redact``."""
         return replace(
             self,
             summary=redact(self.summary),

@@ -134,7 +134,7 @@ class Runtime(RuntimeParts):
 
     @property
     def rewinder(self) -> "Rewinder":
-        """The way back to the files as they were at a message."""
+        """Restores the files to their state at a message."""
         from sam_tui.core.tooling.checkpoints import Rewinder
 
         return Rewinder(self.conversations, self.checkpoints)
@@ -271,7 +271,7 @@ class Runtime(RuntimeParts):
         return "\n".join(f"- {' '.join(line.split())[:500]}" for line in lines)
 
     async def close(self) -> None:
-        """End processes and connections, then release what is left. A second time does nothing."""
+        """End processes and connections, then release everything else. A second call does nothing."""
         if self._closed:
             return
         self._closed = True

@@ -78,7 +78,7 @@ class Online:
     serpapi: SerpApi | None
     images: ImageMaker | None
     api_tables: Callable[[], Sequence[str]]
-    """The person's own Markdown tables of public APIs, as they stand in files."""
+    """The person's own Markdown tables of public APIs, as files have them."""
 
 
 class Services(Protocol):
@@ -129,7 +129,7 @@ class Services(Protocol):
     @property
     def skills(self) -> Skills: ...
     def definitions(self, kind: DefinitionKind) -> DefinitionListing:
-        """The commands, agents or rules that files define, as they stand now."""
+        """Return the commands, agents or rules that files define now."""
         ...
 
     @property

@@ -145,7 +145,7 @@ _NAME_WITHIN = 200
 
 
 def writes_call(text: str, is_tool: Callable[[str], bool]) -> bool:
-    """Whether an answer ends with a call as text in another form, which nobody runs."""
+    """Whether an answer ends with a call written as text in a foreign form, which nothing runs."""
     ended = text.rstrip()
     start = _FOREIGN.search(ended) if ended.endswith(_ENDS) else None
     if start is None:

@@ -32,9 +32,9 @@ class Limits:
 
 @dataclass(slots=True)
 class Budget:
-    """Limits and what was used of them. ``max_steps`` may be raised while work is going on.
+    """Limits, and the use of them so far. ``max_steps`` may be raised while work is going on.
 
-    What is spent here is spent by ``parent`` too, within its limits; its steps are its own.
+    Money and tokens spent here count for ``parent`` too, within its limits; its steps are its own.
     """
 
     max_steps: int = DEFAULT_STEPS
@@ -116,7 +116,7 @@ def _reached(what: str, limit: str) -> BudgetExhausted:
 
 
 def unpriced(limits: Limits, model: Model | None, catalog: ModelCatalog) -> str:
-    """A warning for the start: a limit of dollars, and a model whose price nobody knows before a call."""
+    """Return a warning about a limit of dollars if the model's price is unknown before a call."""
     if limits.cost is None or model is None or not model.host:
         return ""
     if catalog.price(ModelOffer(model.name, model.name, "")) is not None:
@@ -147,7 +147,7 @@ class Budgets:
         model: Model,
         gate: Gate | None = None,
     ) -> Generator[None, None, None]:
-        """Make known what a turn runs with, for as long as it does."""
+        """Register the budget, model and gate of a turn for as long as it runs."""
         self._running[conversation] = (budget, model, gate)
         try:
             yield

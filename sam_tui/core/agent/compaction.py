@@ -50,7 +50,7 @@ class Compacted:
 
     @property
     def changed(self) -> bool:
-        """Whether the new history differs from the one that was given."""
+        """Whether the new history differs from the old one."""
         return bool(self.opening)
 
     def with_notes(self, notes: AssistantMessage, limit: int) -> "Compacted":
@@ -160,7 +160,7 @@ def _with_reminders(messages: Sequence[Message], index: int) -> int:
 
 
 def is_notes(message: Message) -> bool:
-    """Whether a message is a model's notes on what left its context."""
+    """Whether a message is a model's notes on messages that left its context."""
     if not isinstance(message, AssistantMessage) or message.opaque is None:
         return False
     return message.opaque.get("provider") == NOTES_OWNER
@@ -205,7 +205,7 @@ def _suffix(
 def _newest(
     messages: Sequence[Message], user: int | None, kept_from: int, left: int
 ) -> tuple[Message, ...]:
-    """The newest calls and results with clipped texts, where not even they have room as they are.
+    """Return the newest calls and results with clipped texts, if they do not fit whole.
 
     Without them the model would only make the same calls again.
     """

@@ -1,6 +1,6 @@
 """Keeps a conversation within what its model takes: measures, archives, shortens (spec/sam.md C18, C20).
 
-The limit is what the person said, what the model tells of itself, or what its refusal taught.
+The limit comes from the person's setting, the model's own figure, or a refusal of the model.
 """
 
 import re

@@ -47,7 +47,7 @@ class History:
         self._answered: set[CallId] = set()
 
     def restore(self, plan: Callable[[ToolCall], CallPlan], *, broken: str = INTERRUPTED) -> None:
-        """Load what is stored, and close the calls that were left without a result.
+        """Load the stored messages, and close the calls that were left without a result.
 
         ``plan`` reads such a call, for the words that people are shown; ``broken`` is its result.
         """
@@ -103,7 +103,7 @@ class History:
         return self._store.moments(self.conversation)
 
     def shorten(self, compacted: Compacted, archived: Sequence[ArchivedChunk]) -> None:
-        """Let the opening of a compaction stand for what it dropped, on disk and here."""
+        """Replace dropped messages by the opening of a compaction, on disk and here."""
         self._store.shorten(
             self.conversation,
             dropped=compacted.kept_from,

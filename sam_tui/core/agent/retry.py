@@ -31,7 +31,7 @@ class Mending:
         self.ask: Mend | None = None
 
     async def mended(self, model: Model, error: ModelAuthError) -> Model:
-        """The model to go on with. Raises the error where nobody has another key."""
+        """Return the model to go on with. Raises the error if nobody has another key."""
         mended = await self.ask(model, error) if self.ask is not None else None
         if mended is None:
             raise error

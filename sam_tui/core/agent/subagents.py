@@ -1,7 +1,7 @@
 """Subagents: a task of its own history, budget and fewer tools; only its summary comes back.
 
-Seed 004, run_subagent; corrections of spec/sam.md C26: the budget is its own and holds, depth and
-number are limited, tools are limited where they run, and what it costs is its parent's cost too.
+Seed 004, run_subagent; corrections of spec/sam.md C26: a separate, binding budget; limits of depth
+and number; tools limited where they run; its cost counts for its parent too.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class SubagentAssignment:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The call that sends an assignment; ``report`` hears what is done on it, a line a step."""
+    """The call that sends an assignment; ``report`` gets its progress, a line a step."""
 
     conversation: ConversationId
     call: CallId

@@ -118,7 +118,7 @@ def with_task(summary: ThreadSummary, messages: Iterable[Message]) -> ThreadSumm
 
 
 def render(summary: ThreadSummary, most: int) -> str:
-    """The summary as text of at most ``most`` UTF-8 bytes (100 at least), what is oldest going first."""
+    """Return the summary in at most ``most`` UTF-8 bytes (100 at least); the oldest parts go first."""
     text = ""
     for length, share in ((400, 1.0), (200, 1.0), (200, 0.5), (120, 0.3), (80, 0.15)):
         text = _text(summary, length, share)
@@ -130,7 +130,7 @@ def render(summary: ThreadSummary, most: int) -> str:
 
 
 def parse(text: str) -> ThreadSummary:
-    """The inverse of ``render``, of what that wrote; unknown lines are ignored."""
+    """Read back a text of ``render``; unknown lines are ignored."""
     task, section = "", ""
     sections: dict[str, list[str]] = {}
     for line in text.splitlines():

@@ -87,11 +87,11 @@ def free(context: int, *, output: int) -> int:
 
 
 def room(context: int, *, fixed: int, output: int) -> int:
-    """Tokens that messages may take in a model's context, and never more than are there.
+    """Return how many tokens messages may take in a model's context.
 
-    ``fixed`` is what every request begins with (system prompt and tools, ``text_tokens`` of each),
-    ``output`` as in ``free``. Raises ``ContextExceeded`` where what is fixed leaves less than
-    ``SMALLEST``.
+    ``fixed`` is the size of the beginning of every request (system prompt and tools,
+    ``text_tokens`` of each), ``output`` as in ``free``. Raises ``ContextExceeded`` if that leaves
+    less than ``SMALLEST``.
     """
     request = free(context, output=output)
     if request - fixed < SMALLEST:

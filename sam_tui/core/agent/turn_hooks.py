@@ -57,7 +57,7 @@ class HookedTurn:
         )
 
     async def before_compaction(self, share: float, threshold: float | None) -> None:
-        """Tell of one that comes by itself, once so much of the limit is full; nothing refuses it."""
+        """Tell hooks once of an automatic compaction near the limit; nothing refuses it."""
         near = share > (threshold or 1.0)
         if near and not self.compacting:
             await self._ask("PreCompact", _compaction("auto", ""), subject="auto")

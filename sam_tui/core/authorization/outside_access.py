@@ -37,7 +37,7 @@ class OutsideRun:
 
     @property
     def once(self) -> str:
-        """What a single yes covers, in words."""
+        """The extent of a single yes, in words."""
         if self.lasting:
             return f"exactly this, until {self.lasts} ends"
         return "exactly this, for this command"

@@ -81,9 +81,9 @@ class Request:
     asker: str = ""
     """The subagent that asks; empty for the agent itself."""
     then: str = ""
-    """What a yes leads to, if the question does not show it."""
+    """The consequence of a yes, if the question does not show it."""
     once: str = "this call only"
-    """What a single yes covers, in words."""
+    """The extent of a single yes, in words."""
     rehearsable: bool = False
     """Whether it can be tried on a copy of the workspace first."""
     called: str = ""
@@ -163,7 +163,7 @@ def no_preview() -> Sequence[Diff]:
 
 
 def unanswered(outcome: InquiryOutcome, verdict: Decision) -> Decision | None:
-    """The verdict on a question that nobody answered; None if the question became needless."""
+    """Return the verdict on a question that nobody answered; None if the question became needless."""
     if outcome.closed == "withdrawn":
         return None
     if outcome.closed == "unattended":
@@ -172,7 +172,7 @@ def unanswered(outcome: InquiryOutcome, verdict: Decision) -> Decision | None:
 
 
 def unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) -> Decision:
-    """The verdict on an answer that chooses nothing on offer: a denial, or what the person changed."""
+    """Return the verdict on an answer without a choice: a denial, or the person's own change."""
     if answer.choice == "amend" and question.draft is not None:
         return replace(verdict, outcome="amended", amendment=answer.amended)
     return verdict
@@ -224,8 +224,7 @@ class Refusals:
         )
 
     def add(self, request: Request, decision: Decision) -> None:
-        """Remember a refused request. One that a rule or hook refused is not kept: no permission overrides
-        those."""
+        """Remember a refused request, but not a refusal by a rule or hook: no permission overrides those."""
         settled = decision.outcome in ("allow", "amended") or decision.by in ("rule", "hook")
         if settled or not decision.targets:
             return

@@ -33,7 +33,7 @@ _MISSING_CREDENTIALS = re.compile(
 
 
 def looks_secret(name: str, value: str) -> bool:
-    """Whether a variable looks like a secret: by its name, or by the form of what it holds."""
+    """Whether a variable looks like a secret, by its name or by the form of its value."""
     if not value or name in _JUDGED_BY_USE:
         return False
     if _KNOWN_FORM.search(value) or _PASSWORD_IN_URL.match(value):

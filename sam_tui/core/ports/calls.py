@@ -43,7 +43,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as it was sent, and the response as lines of milliseconds, kind and text."""
+    """A sent request, and the response as lines of milliseconds, kind and text."""
 
     system: str
     tools_json: str

@@ -82,7 +82,7 @@ EditStep = Put | Move | Drop
 
 
 class EditableFiles(Files, Protocol):
-    """Files that are changed together or not at all, and only if they are as they were read."""
+    """Files that are changed all or none, and only if they are unchanged since they were read."""
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
         """A regular file at this moment, with at most ``limit`` bytes of content. Raises ``ToolError``."""
@@ -143,9 +143,9 @@ class EditJournal(Protocol):
         ...
 
     def undo(self, conversation: ConversationId, entry: int) -> JournalEntry:
-        """Restore what the edit replaced, all of it or nothing, and forget the entry.
+        """Restore the content that the edit replaced, in full or not at all, and forget the entry.
 
-        Raises ``ToolError`` when there is no such entry or a file is not as the edit left it.
+        Raises ``ToolError`` if there is no such entry or a file changed after the edit.
         """
         ...
 
@@ -212,7 +212,7 @@ class CodeIndex(Protocol):
         ...
 
     async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
-        """Scan, then read what changed. Bounded: what is left over waits for the next time."""
+        """Scan, then read what changed. Bounded: the rest waits for the next time."""
         ...
 
     async def passages(
@@ -228,7 +228,7 @@ class CodeIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Close what is open; nothing can be asked afterwards."""
+        """Close the index; nothing can be asked afterwards."""
         ...
 
 

@@ -154,7 +154,7 @@ Hear = Callable[[str], None]
 
 
 def unheard(_: str) -> None:
-    """Ignores progress that nobody listens to."""
+    """Ignores progress if nobody listens."""
 
 
 class Search(Protocol):

@@ -1,4 +1,4 @@
-"""Memory: what is remembered, imported and archived. Whatever returned is committed."""
+"""Memory: memories, imported documents, the archive. Each change is committed on return."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -188,7 +188,7 @@ class MemoryStore(Protocol):
         ...
 
     def forget(self, scope: Scope, *, source: str) -> int:
-        """Delete what came from a source, such as a document's old version; returns how many."""
+        """Delete the memories of a source, such as a document's old version; return how many."""
         ...
 
 
@@ -208,7 +208,7 @@ class KeyValueStore(Protocol):
         ...
 
     def search(self, scope: Scope, query: str) -> Sequence[tuple[str, str]]:
-        """Key and content of the notes that hold the text, whatever its case, newest first."""
+        """Return key and content of the notes that contain the text, in any case, newest first."""
         ...
 
     def keys(self, scope: Scope) -> Sequence[tuple[str, str]]:
@@ -238,7 +238,7 @@ class KnowledgeStore(Protocol):
         ...
 
     def prune(self, scope: Scope, rule: PruneRule) -> int:
-        """Forget what the rule does not keep; returns how many."""
+        """Forget the entries that the rule excludes; return how many."""
         ...
 
 

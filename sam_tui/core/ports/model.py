@@ -1,4 +1,4 @@
-"""The model: what it is sent, what comes back, where others can be had; and models that embed texts."""
+"""The model: requests, answers, and the catalog of models; and models that embed texts."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Policy: what the guard reads from outside: shell text, rule files, trust and its own history."""
+"""Policy: the guard's sources: shell text, rule files, trust and its own history."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ class Believed:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A folder as it was read once: the files that would count in it, and the digests of exactly those.
+    """The state of a folder in one read: the files that would count in it, and their digests.
 
     ``digests`` are None where there is too much of it.
     """
@@ -131,7 +131,7 @@ class TrustStore(Protocol):
         ...
 
     def trust(self, folder: str, shown: Inspection | None = None) -> None:
-        """Trust a folder as it is now, or as it was when it was shown.
+        """Trust a folder in its present state, or in the one that was shown.
 
         Raises ``ConfigurationError`` when it cannot be stored.
         """
@@ -191,7 +191,7 @@ class GrantLedger(Protocol):
     """Publishes live grants to other processes, and receives their revocations."""
 
     def publish(self, grants: Sequence[LiveGrant]) -> None:
-        """Show what is granted now; never raises."""
+        """Publish the present grants; never raises."""
         ...
 
     def revoked(self) -> frozenset[str]:

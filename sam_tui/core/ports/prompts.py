@@ -59,7 +59,7 @@ class PromptLibrary(Protocol):
         ...
 
     def list_personalities(self) -> PromptListing:
-        """The personalities: how an agent speaks, whatever its system prompt."""
+        """The personalities: ways in which an agent speaks, with any system prompt."""
         ...
 
     def list_mini(self) -> PromptListing:
@@ -113,7 +113,7 @@ class UserReminderListing:
 
 
 class UserReminders(Protocol):
-    """The person's own reminders, as they stand now."""
+    """The person's own reminders in their present form."""
 
     def read(self) -> UserReminderListing:
         """All of them; a broken file is a problem, never an error."""
@@ -250,7 +250,7 @@ class DefinitionSource(Protocol):
         ...
 
     def read(self, path: str) -> DefinitionFile:
-        """The workflow of the project in one file; ``fault`` says what is wrong with it."""
+        """Read one file as a workflow of the project; ``fault`` says what is wrong with it."""
         ...
 
     def create(self, name: str) -> str:

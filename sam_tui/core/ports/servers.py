@@ -102,7 +102,7 @@ class McpServers(Protocol):
         ...
 
     async def complete(self, typed: TypedValue) -> Sequence[str]:
-        """The values that the server proposes for what was typed; empty if it proposes none."""
+        """Return the values that the server proposes for the typed text; empty if it proposes none."""
         ...
 
     def accesses(self, name: str) -> Sequence[Access]:

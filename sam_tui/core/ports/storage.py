@@ -1,4 +1,4 @@
-"""Conversations: stored, where whatever returned is committed, and as files for people and programs."""
+"""Conversations: stored, each change committed on return, and as files for people and programs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class ConversationRecord:
 
 @dataclass(frozen=True, slots=True)
 class SearchMatch:
-    """A conversation with messages that hold what was searched for.
+    """A conversation with matching messages.
 
     ``position`` and ``kind`` are of the best; ``excerpt`` has the words between characters 2 and 3.
     """
@@ -93,7 +93,7 @@ class Writer:
 
 
 class ConversationStore(Protocol):
-    """Conversations on disk. Whatever returned is committed; raises ``errors.StorageError``."""
+    """Conversations on disk, each change committed on return; raises ``errors.StorageError``."""
 
     def create(
         self,
@@ -130,7 +130,7 @@ class ConversationStore(Protocol):
         messages: Sequence[Message],
         display: CallDisplay | None = None,
     ) -> None:
-        """Add messages at the end, and what was shown of a call, all or none."""
+        """Add messages at the end, and a call's displays, all or none."""
         ...
 
     def call_displays(self, conversation: ConversationId) -> Mapping[CallId, CallDisplay]:
@@ -138,7 +138,7 @@ class ConversationStore(Protocol):
         ...
 
     def messages(self, conversation: ConversationId) -> list[Message]:
-        """The history as the model sees it: an opening replaces what was dropped."""
+        """Return the model's view of the history: an opening replaces dropped messages."""
         ...
 
     def moments(self, conversation: ConversationId) -> list[float]:
@@ -228,7 +228,7 @@ class ConversationStore(Protocol):
         self, conversation: ConversationId, copy: ConversationId, *, at: int | None = None
     ) -> None:
         """Make ``copy`` a new conversation with the same history, todos, pins, choices, results, and
-        archive of what left the context.
+        archive.
 
         With ``at`` it ends at the message of that position: ahead of it where it is a prompt, else
         behind the results of its step. Raises ``UsageError`` where there is no such message.

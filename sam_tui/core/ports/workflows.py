@@ -34,8 +34,8 @@ class StepQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRow:
-    """One run of a definition; ``version`` names the pinned definition, ``personas_json`` maps
-    names to pinned hashes, ``conversation`` is the one that drives it (or empty)."""
+    """One run of a definition; ``version`` names the pinned definition, ``personas_json`` maps names to
+    pinned hashes, ``conversation`` drives it (or is empty)."""
 
     id: str
     workflow: str
@@ -249,7 +249,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A definition file as it was last seen; ``missing_at`` is set when it has vanished."""
+    """A definition file in its last seen form; ``missing_at`` is set after it has vanished."""
 
     origin: Origin
     kind: Literal["workflow", "persona"]
@@ -285,7 +285,7 @@ class EventQuery:
 
 
 class WorkflowReader(Protocol):
-    """Reads what is committed, or within a unit what the unit has done so far."""
+    """Reads committed rows, or within a unit also its own changes."""
 
     def execution(self, execution: str) -> ExecutionRow | None: ...
     def executions(self, *, state: str = "", limit: int = 50) -> Sequence[ExecutionRow]:
@@ -380,7 +380,7 @@ class WorkflowUnit(WorkflowReader, Protocol):
 
 
 class WorkflowStore(Protocol):
-    """The store of one data folder. Whatever returned is committed; raises ``StorageError``."""
+    """The store of one data folder, each change committed on return; raises ``StorageError``."""
 
     @property
     def reader(self) -> WorkflowReader: ...

@@ -67,7 +67,7 @@ class ReminderChoices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Injectors:
-    """The reminders of a runtime in their order, what is chosen for them, and what takes secrets out."""
+    """The reminders of a runtime in their order, the choices for them, and the redaction of secrets."""
 
     reminders: Sequence[Reminder]
     choices: ReminderChoices
@@ -88,7 +88,7 @@ AGAIN_CALLS, AGAIN_TOKENS = 25, 20_000
 
 
 def _far(messages: Sequence[Message]) -> bool:
-    """Whether what was said since a reminder is so much that the model may have lost sight of it."""
+    """Whether so much was said since a reminder that the model may no longer attend to it."""
     calls = sum(message.kind == "assistant" for message in messages)
     return calls >= AGAIN_CALLS or sum(len(m.text) for m in messages) // 4 >= AGAIN_TOKENS
 
@@ -165,7 +165,7 @@ def described(image: Image) -> str:
 
 
 def takes_images(model: Model | None) -> bool:
-    """Whether a model takes images, as far as that is known: one that nothing is known of may."""
+    """Whether a model takes images; True if nothing is known of it."""
     return getattr(model, "sees_images", None) is not False
 
 

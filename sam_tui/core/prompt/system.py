@@ -89,7 +89,7 @@ class PromptChoice:
         return system_prompt(words, workspace, short=short)
 
     def short(self, prompts: PromptLibrary, workspace: Workspace) -> str:
-        """For models with a short context: what the person chose stays, the default gives way to the
+        """Return the prompt for a short context: the person's choice stays, the default becomes the
         minimal one."""
         choice, minimal = self, prompts.get(MINIMAL)
         if self == PromptChoice(personality=self.personality) and minimal and minimal.active:

@@ -155,7 +155,7 @@ _WORD = r"[^\s\"'`<>|;&\\]"
 def _form(
     name: str, body: str, *hints: str, convinces: Callable[[str], bool] = _certain
 ) -> SecretForm:
-    """A separate token: no character of its own alphabet before or after it."""
+    """Return the form of a separate token, without a character of its own alphabet before or after it."""
     return SecretForm(name, hints, rf"{_ALONE}(?P<value>{body})(?![A-Za-z0-9])", convinces)
 
 
@@ -312,7 +312,7 @@ def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
 
 
 def telling(name: str, value: str) -> bool:
-    """Whether a value that has a name of its own, as in an object, is a secret by both."""
+    """Whether a named value, as in an object, is a secret by its name and its form."""
     named = bool(_TELLING.search(name)) and not _NAME_ENDS.search(name)
     return named and len(value) >= 8 and not re.search(r"\s", value) and drawn(value)
 

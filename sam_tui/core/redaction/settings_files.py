@@ -1,4 +1,4 @@
-"""The ``.env`` files of a workspace, whose values are secrets wherever they turn up."""
+"""The ``.env`` files of a workspace, whose values are secrets wherever they occur."""
 
 import os
 import stat

@@ -151,8 +151,7 @@ class Shield:
         return most
 
     def unmask(self, text: str) -> str:
-        """The text with the values behind its placeholders; those that were never given out, as when
-        they are guessed, stay as they are."""
+        """Return the text with the values behind its placeholders; guessed placeholders stay unchanged."""
         if self._shown:
             text = shown_again(text, self._shown)
         if "<secret:" not in text:
@@ -192,7 +191,7 @@ class Shield:
         return data
 
     def without_known(self, data: Any) -> Any:
-        """Lists and objects with placeholders for the secrets that are known; else as they are."""
+        """Return lists and objects with placeholders for known secrets, or the same object."""
         if isinstance(data, list):
             return [self.without_known(item) for item in cast("list[Any]", data)]
         if isinstance(data, Mapping):
@@ -370,7 +369,7 @@ _ENV_LINE = re.compile(
 
 
 def _env_value(line: re.Match[str]) -> str:
-    """The value of a line in whatever quotes; in double ones with its escapes resolved."""
+    """Return the value of a line in any quotes; in double quotes its escapes are resolved."""
     value = next(filter(None, line.groups()[1:]), "")
     return value.replace("\\n", "\n").replace('\\"', '"') if line[2] else value
 

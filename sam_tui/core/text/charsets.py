@@ -1,7 +1,7 @@
-"""Terminals that are not UTF-8: which encoding the locale names, and what is written for our marks.
+"""Terminals that are not UTF-8: the encoding that the locale names, and the substitutes of our marks.
 
-What an encoding cannot hold is replaced as the text is encoded, behind everything that draws or prints,
-by the two error handlers ``AS_CELLS`` and ``AS_TEXT``.
+Characters that an encoding cannot hold are replaced as the text is encoded, behind everything that
+draws or prints, by the two error handlers ``AS_CELLS`` and ``AS_TEXT``.
 """
 
 import codecs
@@ -67,7 +67,7 @@ def of_terminal(environ: Mapping[str, str]) -> str:
 
 
 def holds_marks(encoding: str | None) -> bool:
-    """Whether an encoding can hold what the program draws with."""
+    """Whether an encoding can hold the marks that the program draws with."""
     try:
         _SAMPLE.encode(encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):

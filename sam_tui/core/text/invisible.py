@@ -1,4 +1,4 @@
-"""Characters nobody sees: zero width, direction marks, tags. Written out, so that they cannot hide."""
+"""Invisible characters: zero width, direction marks, tags. Written out, so that they cannot hide."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A todo item and what a list of them amounts to: seed 004, Todo List Management."""
+"""A todo item, and totals of a list of them: seed 004, Todo List Management."""
 
 import unicodedata
 from collections.abc import Collection, Iterable

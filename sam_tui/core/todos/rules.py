@@ -121,7 +121,7 @@ def lost_completed(before: Sequence[Todo], after: Sequence[Todo]) -> list[Todo]:
 
 
 def stamped(before: Sequence[Todo], after: Sequence[Todo], *, now: float) -> tuple[Todo, ...]:
-    """``after`` with times: ``created_at`` as it was, ``updated_at`` only new where something changed."""
+    """Return ``after`` with times: the old ``created_at``, ``updated_at`` new for changed items only."""
     old = {item.id: item for item in before}
     return tuple(_stamped_one(old.get(item.id), item, now) for item in after)
 
@@ -309,7 +309,7 @@ class _Search:
         self.groups.append(group)
 
     def explore(self, root: int) -> None:
-        """Depth first from one node, with a stack of its own: a chain may be longer than Python's."""
+        """Search depth first from one node, with an explicit stack: a chain may be longer than Python's."""
         stack = [self.enter(root)]
         while stack:
             node, waiting = stack[-1]

@@ -38,7 +38,7 @@ class UnknownArguments:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Each as it is shown, with the argument that may have been meant."""
+        """Return each name as it is shown, with the argument that may have been meant."""
         listed = [
             f"`{name}` (did you mean `{close}`?)" if close else f"`{name}`"
             for name, close in self._names.items()

@@ -236,7 +236,7 @@ def draft_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> "Draft | No
 
 
 def preview_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> Sequence[Diff]:
-    """The changes that the call would make, as far as they are known before."""
+    """Return the changes that the call would make, as far as they are known before."""
     if plan.operation is None or plan.operation.preview is None:
         return ()
     return plan.operation.preview(plan.arguments, by_parameter(accesses))

@@ -210,7 +210,7 @@ class Executor:
     async def _decided(
         self, plan: CallPlan, conversation: ConversationId
     ) -> "tuple[CallPlan, Request, HookedCall | None, Decision]":
-        """The decision on a call, as hooks and the person left it, and what was decided about."""
+        """Return the decision on a call after hooks and the person, and the request that it is about."""
         remark, waited = "", 0.0
         while True:
             request = self._request(plan, conversation, remark)
@@ -276,7 +276,7 @@ class Executor:
         )
 
     def _hooked(self, plan: CallPlan, request: Request) -> "HookedCall | None":
-        """The hooks of a call. They see its arguments as they were read, without secrets."""
+        """Run the hooks of a call. They see its arguments as they were read, without secrets."""
         hooking = self.hooks()
         if hooking is None or plan.arguments is None:
             return None

@@ -1,4 +1,4 @@
-"""Asks hooks at events, and makes of their answers one: they can only tighten what the guard allows."""
+"""Asks hooks at events, and combines their answers: they can only tighten what the guard allows."""
 
 import asyncio
 import json
@@ -139,7 +139,7 @@ class Hooking:
         return HookedCall(self, request, arguments)
 
     def warn(self, request: Request, text: str) -> None:
-        """Show the person what hooks made of a call."""
+        """Show the person the hooks' remarks on a call."""
         self._warn(Asker(request.conversation, request.call, request.asker), text)
 
     def record(self, asker: Asker, decision: Decision) -> None:
@@ -292,7 +292,7 @@ class HookedCall:
     halt: str = ""
     """Why the turn ends after this call; empty if it continues."""
     verdict: HooksVerdict | None = None
-    """What the hooks before the call said; None if there are none."""
+    """The verdict of the hooks before the call; None if there are none."""
 
     async def rewritten(self) -> str:
         """Ask the hooks; the input that they want in place of the call's as JSON, or nothing.
@@ -346,7 +346,7 @@ class HookedCall:
         return await guard.confirm(request, why, verdict.rule)
 
     async def after(self, result: ToolResult) -> None:
-        """Tell the hooks how the call ended; what they object to reaches the model."""
+        """Tell the hooks how the call ended; their objections reach the model."""
         text = self.hooking.guard.shield.redact(result.text[:LONGEST_INPUT])
         response = {"success": result.ok, "content": text}
         verdict = await self._ask("PostToolUse", {"tool_response": response})

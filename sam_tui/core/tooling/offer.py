@@ -1,4 +1,4 @@
-"""A tool as it is advertised, made only when it is called: most turns call two of sixteen."""
+"""The advert of a tool, which is made only when it is called: most turns call two of sixteen."""
 
 import json
 from collections.abc import Callable, Mapping

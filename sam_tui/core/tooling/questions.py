@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _RECHECK_SECONDS = 1.0
 """Seconds after which rules, grants and the mode are applied again, as they may have changed."""
 _REFUSAL_SECONDS = 30.0
-"""Seconds for which a terminal session does not ask again about what the person refused."""
+"""Seconds for which a terminal session does not repeat a question that the person refused."""
 
 
 class OutsideQuestions:
@@ -88,7 +88,7 @@ class OutsideQuestions:
 
 
 class HostQuestions:
-    """Puts questions of one call to the guard. The tool words neither what is asked nor the answers."""
+    """Puts questions of one call to the guard. The tool words neither the question nor the answers."""
 
     def __init__(self, guard: Guard, request: Request, record: Callable[[Decision], None]) -> None:
         self._guard = guard
@@ -131,7 +131,7 @@ class HostQuestions:
         return decision
 
     async def permission(self, operation: str, words: str) -> Response:
-        """Whether what the conversation was refused of ``operation`` is allowed from now on."""
+        """Ask whether a refused ``operation`` of the conversation is allowed from now on."""
         request = self._request
         plea = Plea(request.conversation, request.call, operation, words, request.asker)
         try:

@@ -170,7 +170,7 @@ class Registry:
         return Resolved(tool, None if tool.consolidated else tool.operations[0])
 
     def whole_name(self, name: str) -> str:
-        """``tool.operation`` for the bare name of an operation; any other name as it is."""
+        """Return ``tool.operation`` for the bare name of an operation; any other name unchanged."""
         offer = self._aliases.get(name)
         return name if offer is None else f"{offer.name}.{name}"
 

@@ -34,7 +34,7 @@ def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit:
 
 
 def _in_json(text: str, words: Collection[str]) -> str:
-    """A JSON object with the names as its first member; any other text as it is."""
+    """Return a JSON object with the names as its first member; any other text unchanged."""
     value = json_object(text)
     if value is None:
         return text

@@ -19,8 +19,8 @@ def origin_of(context: ToolContext) -> Origin:
 
 
 def knowledge_scope(scope: Scope, workspace: str) -> Scope:
-    """The scope of what is learnt, for a conversation whose memories have this one: its topic's, else
-    the workspace's, because knowledge outlives the conversation."""
+    """Return the scope of knowledge for a conversation whose memories have this scope: its topic's,
+    else the workspace's, because knowledge outlives the conversation."""
     return scope if scope.startswith(_TOPIC) else Scope(f"workspace:{workspace}")
 
 

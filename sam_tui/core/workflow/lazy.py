@@ -79,7 +79,7 @@ class LazyWorkflows:
         return self._recorder
 
     def flush(self) -> None:
-        """Write down what was seen so far; see ``EvidenceRecorder.flush``."""
+        """Store the evidence so far; see ``EvidenceRecorder.flush``."""
         if self._recorder is not None:
             self._recorder.flush()
 
@@ -102,7 +102,7 @@ class LazyWorkflows:
         return self.workflows().records.digest(conversation) if self._at_work(conversation) else ""
 
     def close(self) -> None:
-        """Keep what was seen and close the store; closing again does nothing."""
+        """Store the evidence and close the store; closing again does nothing."""
         if self._recorder is not None:
             self._recorder.close()
         if self._store is not None:

@@ -55,7 +55,7 @@ class StoreMarks:
 
 
 class WorkflowRecords:
-    """Reads only what is committed; ``reader`` has the rows as they are stored."""
+    """Reads committed rows only; ``reader`` has them in their stored form."""
 
     def __init__(self, reader: WorkflowReader) -> None:
         self.reader = reader
@@ -76,7 +76,7 @@ class WorkflowRecords:
         return tuple(self._step(definition, row, params) for row in rows)
 
     def plan(self, execution: str) -> tuple[Step, ...]:
-        """The steps of the plan that an execution has, as they were read; a template's are its own."""
+        """Return the steps of an execution's plan as they were read; a template's are its own."""
         _, definition = self._pinned(execution)
         rows = living(self.reader.steps(execution))
         return tuple(spec_of(definition, r) for r in rows if r.parent or not definition.plans)
@@ -90,7 +90,7 @@ class WorkflowRecords:
         return spec_of(definition, row)
 
     def is_task(self, execution: str) -> bool:
-        """Whether it is a task of seed 002: one that is planned, a template, or a synthesis."""
+        """Whether it is a task of seed 002: a planned one, a template, or a synthesis."""
         _, definition = self._pinned(execution)
         return definition.plans or bool(definition.matcher) or definition.name == SYNTHESIZE
 
@@ -234,7 +234,7 @@ class WorkflowRecords:
         return calls, usage
 
     def effectiveness(self, execution: str) -> float:
-        """Seed 001's measure, from how attempts ended and what the host saw; 0.3 to 1.0."""
+        """Return seed 001's measure, from how attempts ended and the evidence; 0.3 to 1.0."""
         value = 0.8
         backed = {e.attempt for e in self.reader.evidence(execution) if e.ok}
         for attempt in self.reader.attempts(execution):

@@ -159,7 +159,7 @@ class Workflows:
             return STEERING[verb](case, word)
 
     def replan(self, execution_id: str, step: str, plan: object) -> Advanced:
-        """A new revision of a plan step's children. What is done and unchanged stays done.
+        """Store a new revision of a plan step's children. Finished, unchanged steps stay done.
 
         A plan that waits for approval is replaced and goes on waiting.
         """
@@ -167,12 +167,12 @@ class Workflows:
             return replan(case, step, plan)
 
     def plan_again(self, execution_id: str, step: str, why: str) -> Advanced:
-        """Have a plan step plan again, told ``why``; no budget counts it, and what is done is reused."""
+        """Have a plan step plan again, told ``why``; no budget counts it, and finished steps are reused."""
         with self._transactions.case(execution_id) as case:
             return plan_again(case, step, why)
 
     def expire(self) -> tuple[Advanced, ...]:
-        """Time out what is over its deadline, in every running execution."""
+        """Time out attempts over their deadline, in every running execution."""
         running = self._transactions.reader.executions(state="running", limit=10_000)
         ended = [self._expire(row.id) for row in running]
         return tuple(done for done in ended if done is not None)

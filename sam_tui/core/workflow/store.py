@@ -88,14 +88,14 @@ class Transactions:
     def redeemed(
         self, token: str, execution_id: str
     ) -> Generator[tuple[ExecutionCase, AttemptRow]]:
-        """The open attempt that a token is for. What is refused of it or in the block is recorded."""
+        """Return the open attempt of a token. A refusal of it or in the block is recorded."""
         text = read_token(token)
         with self.refusals(text.execution_id, text.step_name), self.begin() as transaction:
             yield redeem(transaction, token, execution_id)
 
     @contextmanager
     def refusals(self, execution_id: str, step: str) -> Generator[None]:
-        """Record what the block refuses, in a transaction of its own: nothing else is left behind."""
+        """Record a refusal of the block, in a transaction of its own: nothing else is left behind."""
         try:
             yield
         except WorkflowRefused as refusal:
@@ -165,7 +165,7 @@ class StoreUpkeep:
         self._clock = clock
 
     def sync(self) -> SyncReport:
-        """Compare the definition files with what was known, remember them, and say what differs."""
+        """Compare the definition files with the remembered ones, and return the differences."""
         recorded = {file.path: file for file in self._store.reader.known_files()}
         names: dict[str, list[str]] = {"added": [], "updated": [], "unchanged": []}
         present: set[str] = set()
@@ -313,7 +313,7 @@ class WorkflowNotes:
             case.record(type_, **data)
 
     def add_usage(self, execution: str, step: str, calls: int, usage: Usage) -> None:
-        """Note what a step used of models, its subagents included; ``calls`` count for the budget."""
+        """Note a step's use of models, with its subagents'; ``calls`` count for the budget."""
         with self._transactions.case(execution) as case:
             case.record(
                 "model_used",

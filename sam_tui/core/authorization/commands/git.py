@@ -94,7 +94,7 @@ def _throws_away(name: str, arguments: Sequence[str], command: Program) -> bool:
 
 
 def _restores_files(arguments: Sequence[str]) -> bool:
-    """``git restore`` without ``--staged`` alone, which takes back only what was added."""
+    """Whether ``git restore`` changes files, and not only the index as with ``--staged`` alone."""
     staged = "--staged" in arguments or "-S" in arguments
     return not staged or any(_means(w, frozenset(("--worktree", "-W"))) for w in arguments)
 

@@ -273,7 +273,7 @@ def variables_set(name: str, arguments: Sequence[Word]) -> list[str]:
 
 
 def _remove(use: Use) -> Traits:
-    """``rm`` asks where it is recursive, for what it deletes is gone; not for a build folder."""
+    """Return the effect of ``rm``: destructive if it is recursive, but not for a build folder."""
     if "--no-preserve-root" in use.texts:
         return traits("destructive", "rm would delete everything there")
     if not any(has_flag(text, ("-r", "-R", "--recursive")) for text in use.texts):

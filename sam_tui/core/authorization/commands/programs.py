@@ -137,7 +137,7 @@ def _by_words(use: Use) -> Traits | None:
 
 
 def _writes(use: Use) -> Traits:
-    """A program that writes what it names, and runs something only with some options."""
+    """Return the effect of a program that writes named files, and runs something with some options."""
     runs, texts = use.program.runs, use.texts
     exact = not hides_path(texts) and "*" not in runs and not any(has_flag(t, runs) for t in texts)
     return traits("workspace-write", f"{use.name} writes", exact=exact)

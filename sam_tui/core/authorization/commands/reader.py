@@ -281,7 +281,7 @@ def _joined(*bases: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _runnable(values: Sequence[Word]) -> bool:
-    """Whether a text that a variable holds could be run, once anything works out what it says."""
+    """Whether a variable's text could be run as a command once it is evaluated."""
     return any(word.static and _RUNNABLE.search(word.text) for word in values)
 
 

@@ -239,7 +239,7 @@ def _until_arguments(words: Sequence[Word]) -> Sequence[Word]:
 
 
 def _replaced(text: str, words: Sequence[Word]) -> bool:
-    """Whether ``xargs`` puts what it reads into a word, as ``-I NAME`` has it."""
+    """Whether ``xargs`` puts its input into a word, as with ``-I NAME``."""
     texts = [word.text for word in words]
     names = ["{}", *(value for option, value in pairwise(texts) if option == "-I")]
     return any(name in text for name in names if name)
@@ -260,7 +260,7 @@ def _takes_next(option: str, valued: Collection[str]) -> bool:
 
 
 def _understood(word: Word, valued: Collection[str], flags: Collection[str]) -> bool:
-    """Whether it is plain what an option of a wrapper means: alone, attached, or among short ones."""
+    """Whether the meaning of a wrapper's option is certain: alone, attached, or among short ones."""
     text = word.text
     if not word.static:
         return False

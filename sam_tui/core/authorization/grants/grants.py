@@ -62,7 +62,7 @@ def lies_in(granted: str, target: str) -> bool:
 
 
 def wide_as_it_is(target: str) -> str:
-    """The target of a grant by what exists now: a folder with all below it, or a single path."""
+    """Return the target of a grant by what exists now: a folder with all below it, or a single path."""
     if target.startswith("/") and os.path.isdir(target):
         return target.rstrip("/") + "/"
     return target

@@ -1,4 +1,4 @@
-"""The ways to say yes to a question, in words, each with what it would have covered before."""
+"""The scopes that a question offers, in words, each with the past calls that it would have covered."""
 
 import os
 import re
@@ -122,7 +122,7 @@ def _spanning(
 def _connection_offers(
     operation: str, judgements: Sequence[Judgement], state: PolicyState, spans: Sequence[ScopeSpan]
 ) -> list[ScopeOffer]:
-    """Hosts by their names; what has none is granted exactly, for the session."""
+    """Offer hosts by their names; a connection without one is granted exactly, for the session."""
     hosts = _hosts(judgements)
     if not hosts:
         exact = tuple(judgement.target for judgement in judgements)
@@ -160,7 +160,7 @@ def _paths_covered(granted: tuple[str, ...]) -> Iterator[str]:
 
 
 def of_next_call(timed: ScopeOffer) -> ScopeOffer:
-    """The single yes where no call waits for it: what the counted one covers, used once."""
+    """Return the offer for a single later call: what the counted one covers, used once."""
     words = f"{timed.choice.words}, but one call only"
     choice = replace(timed.choice, id="once", words=words, span="once")
     return replace(timed, choice=choice, uses=1)
@@ -277,7 +277,7 @@ def _folders(judgements: Sequence[Judgement], state: PolicyState) -> tuple[str, 
 
 
 def _offered_path(judgement: Judgement, state: PolicyState) -> str:
-    """The folder around a path in question; empty where there is none that may be offered."""
+    """Return the folder around a path in question; empty if none may be offered."""
     target = judgement.target
     if not target.startswith("/"):
         return ""
@@ -298,8 +298,8 @@ def _site(judgements: Sequence[Judgement]) -> str | None:
 
 
 def _hosts(judgements: Sequence[Judgement]) -> tuple[str, ...]:
-    """The single host of the connections and the pattern of its siblings. None where each port is a service
-    of its own: for a socket, and for an address that is not public."""
+    """Return the only host of the connections, and the pattern of its siblings. None are returned if
+    each port is another service: for a socket, and for an address that is not public."""
     names = {connected(judgement.target)[0] for judgement in judgements}
     host = names.pop() if len(names) == 1 else ""
     try:

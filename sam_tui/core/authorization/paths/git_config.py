@@ -43,7 +43,7 @@ HARMLESS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Keys that run no program and lead to no file or host, whatever their values are."""
+"""Keys that run no program and lead to no file or host, with any value."""
 HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     (re.compile(key, re.DOTALL), re.compile(value))
     for key, value in (
@@ -70,7 +70,7 @@ _ESCAPES = {"\n": "", '"': '"', "\\": "\\", "n": "\n", "t": "\t", "b": "\b"}
 
 
 def entries(text: str) -> list[Entry]:
-    """All entries in their order. Raises ``ValueError`` for what git cannot read."""
+    """Return all entries in their order. Raises ``ValueError`` for a text that git cannot read."""
     settings: list[Entry] = []
     section, at = "", 0
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Places that later run or instruct: what the person's own programs start or heed from a workspace.
+"""Places that later run or instruct: files that the person's own programs start or obey.
 
 One list for file tools, commands, terminals, tasks, rehearsals and the supervisor of the sandbox. Where
 a place has a grammar its content is judged. Build files (Makefile, package.json, conftest.py, build.rs)
@@ -164,7 +164,7 @@ def _in_folder_of_git(folders: Sequence[str], name: str) -> Place | None:
 
 
 def _of_repository(real: str, name: str, folder: str) -> Place | None:
-    """The same for a repository under another name, known by its HEAD, and for what an `.envrc` runs."""
+    """Return it for a repository under another name, known by its HEAD, and for files of an `.envrc`."""
     above = os.path.dirname(real)
     if name in BY_DIRENV:
         return TOOLS if os.path.lexists(f"{above}/.envrc") else None
@@ -195,9 +195,9 @@ def _of_hooks(folder: str) -> Place | None:
 
 
 def leads_to_places(real: str, root: str, text: str = "/") -> bool:
-    """Whether a link at a path would lead a program to what it takes for a place, wherever it leads.
+    """Whether a link at this path would count as a place for a program, whatever its target.
 
-    ``text`` is what the link says: beside itself, in a repository's own folder, everything is judged.
+    ``text`` is the target. One beside the link in a repository's own folder is judged by itself.
     """
     relative = folded(_below(real, root))
     parts = relative.split("/")

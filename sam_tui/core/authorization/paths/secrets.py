@@ -218,7 +218,7 @@ class Secrets:
 
 
 def _resolved(home: str, paths: Iterable[str]) -> Iterator[str]:
-    """The real paths of what lies below a real folder; what a missing folder holds is not looked for."""
+    """Return the real paths below a real folder; a missing folder is not searched."""
     results = {"": (home.rstrip("/"), True)}
 
     def resolve(path: str) -> tuple[str, bool]:
@@ -233,7 +233,7 @@ def _resolved(home: str, paths: Iterable[str]) -> Iterator[str]:
 
 
 def _real(path: str) -> tuple[str, bool]:
-    """A path in a real folder with what it links to, and whether something is there."""
+    """Return the real path of an entry of a real folder, and whether it exists."""
     try:
         linked = stat.S_ISLNK(os.lstat(path).st_mode)
     except OSError:

@@ -30,7 +30,7 @@ def secret_named(state: PolicyState, case: AccessCase) -> Judgement | None:
 
 
 def local_secret_named(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """An environment file or key of the workspace that the command names, where nobody watches it read."""
+    """Ask about a secret file of the workspace that a command names, if nothing watches its reads."""
     if state.watched() and case.subject.kind == "run":
         return None
     for what, real, inside in _secrets(state, case.subject.reading):
@@ -215,7 +215,7 @@ def _inside(state: PolicyState, path: NamedPath) -> bool:
 
 
 def _device(path: NamedPath) -> bool:
-    """Whether the path is /dev/null or one of the command's own streams, whatever these lead to here."""
+    """Whether the path is /dev/null or one of the command's own streams, whatever these lead to."""
     return path.text in ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty")
 
 

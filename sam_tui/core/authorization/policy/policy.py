@@ -91,7 +91,7 @@ class Policy(PolicyState):
         return ()
 
     def in_mode(self, mode: PermissionMode) -> "Policy":
-        """The same policy in another mode. Raises ``UsageError`` for one that is not on offer."""
+        """Return the same policy in another mode. Raises ``UsageError`` for one that is not on offer."""
         if mode not in self.modes:
             raise UsageError(
                 f"The administrator of this machine does not allow the mode {mode!r}.",

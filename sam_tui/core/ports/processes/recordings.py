@@ -107,7 +107,7 @@ class Recordings(Protocol):
         ...
 
     def follow(self) -> FollowedOutput:
-        """A screen for what a command prints from now on."""
+        """Return a screen for a command's output from now on."""
         ...
 
     async def export(self, path: str, copy: str) -> int:

@@ -61,5 +61,5 @@ class Rehearsals(Protocol):
     """Begins rehearsals."""
 
     def open(self, workspace: str) -> Rehearsal:
-        """A branch of a folder as it is now. Raises ``ToolError`` where none can be made."""
+        """Return a branch of a folder in its present state. Raises ``ToolError`` if none can be made."""
         ...

@@ -66,7 +66,7 @@ class OutsideAnswer:
 
 
 def allowance(access: OutsideAccess) -> str:
-    """The line that lets a refused connection pass without a question; empty for what has none."""
+    """Return the policy line that permits a refused connection; empty if there is none."""
     host, colon, port = access.path.rpartition(":")
     if access.kind != "connect" or not colon or not port.isdecimal():
         return ""
@@ -103,7 +103,7 @@ class HostTerms:
 
 
 def _most_memory() -> int:
-    """Three quarters of what the machine has, in bytes."""
+    """Return three quarters of the machine's memory, in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
 
 

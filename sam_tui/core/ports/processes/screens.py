@@ -252,5 +252,5 @@ class ShownSession(Protocol):
         ...
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call ``changed`` after every change of what is shown; returns how to stop."""
+        """Call ``changed`` after every change of the screen; return a function that stops this."""
         ...

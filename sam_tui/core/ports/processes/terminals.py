@@ -108,7 +108,7 @@ class Commands(Protocol):
         ...
 
     def warm(self) -> None:
-        """Start ahead of the first command what it would have to wait for; never raises."""
+        """Prepare what the first command would have to wait for; never raises."""
         ...
 
     @property
@@ -269,7 +269,7 @@ class TurnTaking(Protocol):
         ...
 
     def redacted(self, text: str) -> str:
-        """The text without what the person typed while holding the session."""
+        """Return the text without the person's input while they held the session."""
         ...
 
 

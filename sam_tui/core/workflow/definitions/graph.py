@@ -42,7 +42,7 @@ def cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def unreachable(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Steps that can never begin, because they wait for a circle or for what does not exist."""
+    """Return steps that can never begin, because they wait for a circle or for a missing step."""
     open_: set[str] = set()
     while True:
         more = {s for s, n in needs.items() if s not in open_ and all(x in open_ for x in n)}

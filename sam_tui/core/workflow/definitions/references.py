@@ -35,7 +35,7 @@ class Reference:
 
 
 def parse_reference(text: str) -> Reference:
-    """The inside of ``@{...}``. Raises ``ReferenceMissing`` for what is not of the grammar."""
+    """Parse the inside of ``@{...}``. Raises ``ReferenceMissing`` for any other text."""
     stripped = text.strip()
     optional = stripped.endswith("?")
     parts = stripped.removesuffix("?").split(".")

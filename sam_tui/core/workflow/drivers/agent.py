@@ -34,8 +34,8 @@ class AgentDriver:
         self._run = run
 
     async def work(self, ticket: Ticket) -> None:
-        """Work on one attempt in a conversation of its own; an attempt that another driver left goes on in
-        its conversation."""
+        """Work on one attempt in its own conversation; an attempt that another driver left goes on in
+        that one's."""
         model = self._run.models.of(
             purpose_of(ticket.kind, ticket.step, ticket.persona), ticket.wish
         )
@@ -89,7 +89,7 @@ class AgentDriver:
         return None
 
     async def _remembered(self, prompt: str, ticket: Ticket) -> str:
-        """The prompt of a planner, with what memory and accepted findings have on the task."""
+        """Return the prompt of a planner, with memories and accepted findings about the task."""
         context = self._run.context
         task = PlannedTasks(self._run.workflows).task_of(ticket.execution_id)
         parts = [await context.recall(context.parent, task)] if context.recall else []
@@ -174,7 +174,7 @@ def resumed_prompt(ticket: Ticket) -> str:
 
 
 def repair_prompt(faults: Sequence[str]) -> str:
-    """The message that asks for an answer once more, saying what was wrong with it."""
+    """Return the message that asks for a corrected answer, with the faults of the last one."""
     listed = "\n".join(f"- {fault}" for fault in faults)
     return f"Your answer cannot be taken:\n{listed}\n\nAnswer again with the corrected JSON object only."
 

@@ -109,7 +109,7 @@ class ModelDigest:
         )
 
     def _whole(self, source: StepView) -> str:
-        """The result as it was stored, else as the output has it."""
+        """Return the stored result, else the output's copy."""
         rows = [a for a in self._records.artifacts(self._execution, source.id) if a.name == RESULT]
         return self._records.read_artifact(rows[-1].id, 0, 200_000).text if rows else _text(source)
 

@@ -57,7 +57,7 @@ class Person:
 async def steer_with_person(
     workflows: Workflows, person: Person, verb: VerbName, execution_id: str, word: str = ""
 ) -> Advanced:
-    """A verb that a model calls. What a paused execution asks is for the person to decide.
+    """Carry out a verb that a model calls. The question of a paused execution goes to the person.
 
     Raises ``WorkflowRefused`` as the verb does, and ``person_decides``, ``needs_person``.
     """
@@ -166,7 +166,7 @@ class ToolDriver:
         return executed
 
     def _in_task(self, ticket: Ticket) -> Ticket:
-        """Set the task's folder in calls on files of a task, whatever the plan says."""
+        """Set the task's folder in calls on files of a task, against any other in the plan."""
         if ticket.tool not in _IN_TASK:
             return ticket
         created = self._run.workflows.records.execution(ticket.execution_id).created_at

@@ -50,7 +50,7 @@ class EvidenceRecorder:
         return watched
 
     def watch(self, conversation: str) -> None:
-        """Keep what was heard so far, and go on listening if the conversation is at work."""
+        """Store the evidence so far, and go on listening if the conversation is at work."""
         self.flush()
         if self._workflows.records.is_at_work(conversation):
             self._watched.add(conversation)
@@ -103,12 +103,12 @@ def outcome_of(event: ToolFinished) -> tuple[bool, int | None]:
 
 
 def terminal_of(event: ToolFinished) -> Terminal | None:
-    """The command that a call ran, as it is displayed."""
+    """Return the display of the command that a call ran."""
     return next((part for part in event.display if isinstance(part, Terminal)), None)
 
 
 Carrier = Callable[[object, ToolContext], Awaitable[ToolResult]]
-"""Runs an operation in a worker's process; gets what the operation would get."""
+"""Runs an operation in a worker's process; it takes the operation's own arguments."""
 
 
 class StepHandOut(Protocol):
@@ -119,7 +119,7 @@ class StepHandOut(Protocol):
         ...
 
     def forget(self, execution: str) -> None:
-        """Keep nothing of what was handed out for an execution that is driven no more."""
+        """Forget everything handed out for an execution that is driven no more."""
         ...
 
 
@@ -188,7 +188,7 @@ class StepRun:
         return self.recorder.gate(conversation, (ticket.execution_id, ticket.step))
 
     def submit(self, ticket: Ticket, output: object) -> None:
-        """Hand in what a step came to, with the evidence for it."""
+        """Hand in a step's output, with the evidence for it."""
         calls = self.recorder.take()
         try:
             done = self.workflows.submit(
@@ -201,7 +201,7 @@ class StepRun:
         self.context.report(f"{ticket.step}: {why or 'done'} -> {done.message}")
 
     def pause(self, ticket: Ticket, why: str) -> None:
-        """The execution waits, and the step can be resumed as it is."""
+        """Pause the execution; the step can be resumed unchanged."""
         self.workflows.steer("pause", ticket.execution_id, why)
 
     def fail(self, ticket: Ticket, why: str) -> None:

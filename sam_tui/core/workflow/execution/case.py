@@ -52,7 +52,7 @@ def require_next(execution: str, state: ExecutionState, target: ExecutionState) 
 
 DONE = ("completed", "skipped")
 CAPABILITIES = "/capabilities"
-"""The key, among the pins of personas, of what a planner may name; no persona has this name."""
+"""The key, among the pins of personas, of a planner's capabilities; no persona has this name."""
 
 
 @lru_cache(maxsize=256)
@@ -172,7 +172,7 @@ class ExecutionCase:
     def refusal(
         self, code: str, message: str, *, hint: str = "", **details: object
     ) -> WorkflowRefused:
-        """The refusal of what is done to this execution, which its details name."""
+        """Return the refusal of an action on this execution, which its details name."""
         details = {"execution_id": self.row.id, **details}
         return WorkflowRefused(code, message, hint=hint, details=details)
 
@@ -265,11 +265,11 @@ class ExecutionCase:
         return row
 
     def reach(self, outcome: Outcome, target: str = "") -> None:
-        """Note what the verb led to, and the step that it led back to."""
+        """Note the outcome of the verb, and the step that it went back to."""
         self.outcome, self.target = outcome, target or self.target
 
     def reopen_tickets(self) -> None:
-        """Give out tickets for everything that is open, and not for what was opened now alone."""
+        """Give out tickets for all open attempts, not only for those opened now."""
         self.opened = list(self.attempts())
 
     # -- looking -------------------------------------------------------------------------------

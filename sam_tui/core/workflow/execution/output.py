@@ -23,7 +23,7 @@ _MOST_TRIES, _MOST_MENDED = 200, 10
 
 
 def first_value(text: str, fits: Callable[[object], bool]) -> object:
-    """The first JSON value of a text that fits, or None, whatever fences, prose or trailing commas."""
+    """Return the first fitting JSON value of a text, or None, with any fences, prose or trailing commas."""
     text = text[:_LONGEST]
     for number, match in enumerate(_OPENING.finditer(text)):
         if number == _MOST_TRIES:

@@ -32,7 +32,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class _PlanText:
-    """A plan as read: each step with its place, what is wrong, and every name, also of faulty ones."""
+    """A parsed plan: each step with its place, the faults, and every name, also of faulty ones."""
 
     steps: list[tuple[str, Step]]
     faults: list[str]
@@ -91,7 +91,7 @@ def _read_steps(case: ExecutionCase, plan: str, items: list[object]) -> _PlanTex
 
 
 def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
-    """Make the steps of a plan that was read before; what is unchanged and done stays done."""
+    """Make the steps of a parsed plan; steps that are unchanged and done stay done."""
     steps = read_plan(case, plan, items_given)
     parent = case.steps[plan]
     revision = parent.revision + 1
@@ -164,7 +164,7 @@ def _filled_parts(step: Step) -> list[object]:
 
 
 def _read_child(item: object, limits: tuple[str, ...] | None) -> Step:
-    """One step: what it does not say of tools and of failures is the plan's."""
+    """Read one step: fields about tools and failures that it lacks come from the plan."""
     if not isinstance(item, Mapping):
         raise ValueError("a step is an object")
     fields = {_TWINS.get(k, k): v for k, v in cast("Mapping[str, object]", item).items()}

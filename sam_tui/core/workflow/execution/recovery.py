@@ -33,7 +33,7 @@ def fail_step(
     percent: int | None = None,
     status: AttemptStatus = "failed",
 ) -> None:
-    """End an attempt as failed and do what the guard, or else its step, says follows."""
+    """End an attempt as failed and carry out the action of the guard, or else of the step."""
     error = "; ".join(failure.message for failure in failures) or "failed"
     case.failures.extend(failures)
     case.close_attempt(attempt, status, error=error)
@@ -142,7 +142,7 @@ def exhausted(case: ExecutionCase, row: StepRow, why: str) -> None:
 def end(
     case: ExecutionCase, state: Literal["failed", "diverged", "abandoned"], reason: str
 ) -> None:
-    """End the execution; whatever is open is cancelled."""
+    """End the execution; open attempts are cancelled."""
     cancel(case, None, reason or state)
     for row in case.living():
         if row.status == "running":
@@ -196,7 +196,7 @@ def _put_back(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
 def _replan(
     case: ExecutionCase, row: StepRow, attempt: AttemptRow, failures: Sequence[Failure]
 ) -> None:
-    """Have the plan of a failed step made anew; before that what the step itself says it may try."""
+    """Have the plan of a failed step made anew, after the step's own attempts."""
     spec = case.spec(row.id)
     if row.parent and spec.attempts is not None and row.tries < spec.attempts:
         _retry(case, row, attempt)
@@ -238,7 +238,7 @@ def replan(case: ExecutionCase, row: StepRow) -> None:
 
 
 def open_plan(case: ExecutionCase, plan: str, error: str) -> None:
-    """A plan step is to plan again: what is done stays, everything else of it waits for the answer."""
+    """Have a plan step plan again: finished steps stay, everything else of it waits for the answer."""
     children = [r.id for r in case.living() if r.parent == plan]
     after = dependents(plan, case.needs()) - set(children)
     cancel(case, {plan, *children, *after}, "a new plan is made")

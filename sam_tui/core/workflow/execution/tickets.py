@@ -175,7 +175,7 @@ def describe(
 
 
 def _wish(spec: Step) -> ModelWish:
-    """The model that an llm step of a plan asks for; a name is what was planned, never an output."""
+    """Return the model that an llm step asks for; its name comes from the plan, never from an output."""
     if spec.kind != "llm" or spec.task is None:
         return ModelWish()
     sampling = Sampling.model_validate(spec.task.input)

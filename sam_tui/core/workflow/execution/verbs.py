@@ -138,7 +138,7 @@ def plan_again(case: ExecutionCase, step: str, why: str) -> Advanced:
 
 
 def _run_again(case: ExecutionCase) -> None:
-    """Withdraw what it asks and let it run, if it does not. Raises ``WorkflowRefused``."""
+    """Withdraw the execution's question and let it run, unless it runs. Raises ``WorkflowRefused``."""
     if case.row.state != "running":
         require_next(case.row.id, case.row.state, "running")
         case.change(question_json="")
@@ -146,7 +146,7 @@ def _run_again(case: ExecutionCase) -> None:
 
 
 def _go_on(case: ExecutionCase) -> None:
-    """Run again; what was open gets the time back that it was held up."""
+    """Run again; open attempts get back the time for which they were held up."""
     paused = max(0.0, case.now - case.row.updated_at)
     for attempt in case.attempts():
         if attempt.deadline is not None:
@@ -190,7 +190,7 @@ def _require_no_plan(case: ExecutionCase) -> None:
 
 
 def _failed_step(case: ExecutionCase, step: str) -> str:
-    """The step to open again: the named one, else the one that failed. Raises ``WorkflowRefused``."""
+    """Return the step to open again: the named one, else the failed one. Raises ``WorkflowRefused``."""
     rows = case.living()
     if step:
         if any(row.id == step for row in rows):
@@ -212,7 +212,7 @@ class Order:
     personas: Mapping[str, str]
     params: Mapping[str, object]
     capabilities: str = ""
-    """What a planner may name, as JSON; empty if no step is planned."""
+    """The planner's capabilities as JSON; empty if no step is planned."""
 
 
 def create(
