@@ -109,7 +109,7 @@ class Providers(Processes):
 
     @once
     def online(self) -> Online:
-        """The web as the environment configures it; what is not public only where it is named."""
+        """The web as the environment configures it; a private address is open only if it is named there."""
         from sam_tui.adapters.images import EndpointImages, image_settings
         from sam_tui.adapters.web import GuardedWeb, read_api_tables, search_from, serpapi_from
 

@@ -79,9 +79,9 @@ class Options:
     client_servers: str = ""
     """Servers that a client hands in, as a file of them has it; each is asked for."""
     buffers: "EditorBuffers | None" = None
-    """What the editor has of files, where one runs this program."""
+    """The editor's access to files, if an editor runs this program."""
     browse: "Callable[[str], None] | None" = None
-    """Opens the page of a login at an MCP server; None where nobody may log in now."""
+    """Opens the page of a login at an MCP server; None if nobody may log in now."""
     agent: str | None = None
     """The command line of another agent (ACP) that answers in place of a model."""
     program: str = "sam-tui"

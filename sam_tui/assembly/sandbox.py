@@ -92,7 +92,7 @@ class Processes(Stores):
 
     @once
     def pictures(self):
-        """Images as they are drawn in cells."""
+        """Decoded images for cells of the screen."""
         from sam_tui.adapters.pictures.rasters import DecodedPictures
 
         return DecodedPictures(lambda: self.piped)

@@ -40,7 +40,7 @@ class once(property):  # noqa: N801 # a decorator, as property is
 
 
 class Stores(Configuration):
-    """The part of a runtime that needs no process. What is secret is known before all else.
+    """The part of a runtime that needs no process. Secrets are known before anything else.
 
     Each part is made when it is first asked for, and released with the rest.
     """
@@ -60,7 +60,7 @@ class Stores(Configuration):
         return part in vars(self)
 
     def release(self) -> None:
-        """Release what was made, the newest first."""
+        """Release the parts that were made, the newest first."""
         self.at_close.close()
 
     @once

@@ -101,7 +101,7 @@ def _shield() -> "Shield":
 
 
 def without_secrets(text: str) -> str:
-    """A text for the log: what is known by its form, from the environment or from ``.env`` is masked."""
+    """Return a text for the log with secrets masked: by their form, or from the environment or ``.env``."""
     return _shield().redact(text)
 
 
@@ -135,7 +135,7 @@ def _open_private(path: Path) -> Any:
 
 
 def say(text: str) -> None:
-    """A text for the person on standard error; one that cannot be shown is lost."""
+    """Write a text for the person to standard error; one that cannot be shown is lost."""
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The boundary of the program: whatever happens becomes a sentence and an exit code."""
+"""The boundary of the program: every exception becomes a sentence and an exit code."""
 
 import os
 import sys

@@ -46,7 +46,7 @@ Values = dict[str, Any]
 
 
 def _hide(context: click.Context, option: click.Parameter, key: str | None) -> str | None:
-    """A key on the command line is shown to nobody any longer."""
+    """Overwrite a key on the command line, so that nobody sees it any longer."""
     hide_argument(key or "")
     require_value(context, option, key)
     return key

@@ -195,7 +195,7 @@ def _others(entries: Sequence[str], root: str) -> tuple[list[str], list[Rule]]:
 
 
 def allowing(names: Iterable[str], root: str) -> "Responder":
-    """A responder that approves, once for each call, what the names cover. Raises ``UsageError``."""
+    """Return a responder that approves each call that the names cover, once. Raises ``UsageError``."""
     patterns = [ToolPattern.of(name, root) for name in names]
 
     def respond(inquiry: Inquiry) -> Answer | None:

@@ -262,7 +262,7 @@ def _database(folders: "AppFolders") -> DoctorCheck:
 
 
 def _audit(folders: "AppFolders") -> DoctorCheck:
-    """Whether the last decisions are as they were written; ``audit verify`` looks at them all."""
+    """Report whether the last decisions are as they were written; ``audit verify`` checks all."""
     from sam_tui.adapters.storage import open_storage
 
     storage = open_storage(folders.data_dir)

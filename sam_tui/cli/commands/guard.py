@@ -334,7 +334,7 @@ def _reach(values: dict[str, Any], runtime: "Runtime") -> HostTerms:
 
 
 def _input_lines() -> Iterator[str]:
-    """The lines of standard input as they come, empty ones left out."""
+    """Yield the lines of standard input as they come, without empty ones."""
     descriptor = input_descriptor()
     if descriptor is None:
         raise UsageError("Standard input is closed; the requests are read from there.")

@@ -1,4 +1,4 @@
-"""``sam-tui run``: one prompt without a screen; and ``sam-tui schema``, what it prints."""
+"""``sam-tui run``: one prompt without a screen; and ``sam-tui schema``, the form of its output."""
 
 import asyncio
 import json

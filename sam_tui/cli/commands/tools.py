@@ -277,7 +277,7 @@ def _object_of(
 
 
 def _plain(data: Mapping[str, object]) -> object:
-    """Data of a tool as JSON can hold it: what it has no form for becomes text."""
+    """Return data of a tool as JSON can hold it: values without a JSON form become text."""
     return json.loads(json.dumps(dict(data), default=str), parse_constant=str)
 
 

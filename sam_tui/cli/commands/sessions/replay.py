@@ -169,7 +169,7 @@ def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bo
 
 
 def _believed(runtime: "Runtime", before: "FilesByPath") -> list[str]:
-    """The files that tell a model something, and that the person trusts as they were then."""
+    """Return the files that instruct a model, and that the person trusts as they were then."""
     from sam_tui.adapters.policy.recorded_trust import only_tells
 
     return [

@@ -1,4 +1,4 @@
-"""``sam-tui config``: what is set and by whom, and changing it."""
+"""``sam-tui config``: the settings in force with their origins, and changing them."""
 
 import json
 import os

@@ -189,7 +189,7 @@ def _tasks(workflows: "Workflows", runtime: "Runtime | None" = None) -> "Planned
 
 
 def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
-    """Begin with our agent at hand, drive, and show what it came to."""
+    """Drive the plan with our agent, and show the result."""
     attended = open_attended(values, "sam-tui plan")
     runtime, interrupts = attended.runtime, Interrupts()
     interrupts.install()

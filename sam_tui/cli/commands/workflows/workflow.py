@@ -260,7 +260,7 @@ async def _run(
 
 
 def _started(attended: AttendedRuntime, values: Values) -> str:
-    """The execution to run, the one that is named or a new one; nothing begins where a model lacks."""
+    """Return the execution to run, the named one or a new one; nothing begins if a model is missing."""
     runtime, name = attended.runtime, str(values["name"])
     workflows, records = runtime.workflows.workflows(), runtime.workflows.workflows().records
     try:
