@@ -184,7 +184,7 @@ class CommandRun:
 
 
 class CommandTasks:
-    """The ``Tasks`` port. Whatever still runs when it is closed is ended."""
+    """The ``Tasks`` port. Closing it ends every running task."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands

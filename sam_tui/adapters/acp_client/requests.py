@@ -190,7 +190,7 @@ class _AgentTerminal:
 
 
 def form(value: BaseModel) -> dict[str, object]:
-    """A message as it is sent."""
+    """Return a message in the form in which it is sent."""
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

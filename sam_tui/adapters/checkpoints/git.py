@@ -206,9 +206,9 @@ class GitStore:
     # ---- objects: read and written here, where starting a process would take longer than the work
 
     def read(self, kind: str, name: str) -> bytes:
-        """The content of an object.
+        """Return the content of an object.
 
-        Raises ``CheckpointError`` for one that is missing or damaged, ``OSError`` where that is not known.
+        Raises ``CheckpointError`` if it is missing or damaged, ``OSError`` if that is unknown.
         """
         try:
             head, _, content = zlib.decompress(self._object(name).read_bytes()).partition(b"\0")

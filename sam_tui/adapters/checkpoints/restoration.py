@@ -114,9 +114,9 @@ def line_difference(store: GitStore, path: str, now: Entry | None, then: Entry |
 
 
 def part_restored(now: bytes, then: bytes, hunk: int) -> bytes:
-    """A text as it is now, with one hunk of the difference as it was.
+    """Return the present text with one hunk of the difference restored.
 
-    Raises ``ValueError`` for what is no UTF-8, ``IndexError`` for a hunk that is not there.
+    Raises ``ValueError`` for bytes that are no UTF-8, ``IndexError`` for a missing hunk.
     """
     lines, past = (data.decode("utf-8").splitlines(keepends=True) for data in (now, then))
     groups = list(difflib.SequenceMatcher(None, lines, past).get_grouped_opcodes())
@@ -125,7 +125,7 @@ def part_restored(now: bytes, then: bytes, hunk: int) -> bytes:
 
 
 def current_of(files: EditableFiles, where: Location, entry: Entry) -> Snapshot:
-    """A file or link as it is, behind no link. Raises ``ToolError``."""
+    """Return the snapshot of a file or a link itself; no other link is followed. Raises ``ToolError``."""
     return files.link(where) if entry.link else files.snapshot(where, limit=_LARGEST)
 
 

@@ -1,4 +1,4 @@
-"""The ``CheckpointStore`` of one workspace: all work on one thread of its own, never on the loop's."""
+"""The ``CheckpointStore`` of one workspace: all work is done on one thread of its own."""
 
 import asyncio
 import hashlib
@@ -100,7 +100,7 @@ class GitCheckpoints:
     # ---- the port
 
     async def before(self, call: ChangingCall) -> int:
-        """Keep the files as they are, before ``call``; the id for ``after``."""
+        """Store the present files before ``call``; return the id for ``after``."""
         return await self._work(partial(self._before, call))
 
     def after(self, checkpoint: int) -> None:
@@ -300,7 +300,7 @@ class GitCheckpoints:
         return DroppedCheckpoints(dropped, folders)
 
     def _shrunk(self, store: GitStore, timeline: Timeline, left: list[Moment]) -> list[Moment]:
-        """Drop the oldest quarter until the rest has room, but never all; gives what was dropped."""
+        """Drop the oldest quarter until the rest has room, but never all; return the dropped ones."""
         dropped: list[Moment] = []
         while len(left) > 1 and _size(store.folder) > self._limits.most_bytes:
             quarter = (len(left) + 3) // 4

@@ -1,7 +1,7 @@
 """The snapshots of a workspace in order: before and after each call that changed files.
 
-A reference names a commit whose message is one line of JSON; it is written last and at once, so that a
-snapshot is there whole or not at all.
+A reference names a commit whose message is one line of JSON; it is written last and in one step, so
+that a snapshot exists whole or not at all.
 """
 
 import json

@@ -42,7 +42,7 @@ _USUAL = (0o644, 0o664, 0o755, 0o775)
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """The limits of what is stored of a workspace, in bytes; ``ignored`` is for one ignored folder."""
+    """The limits of the files stored of a workspace, in bytes; ``ignored`` is for one ignored folder."""
 
     file: int = 50_000_000
     files: int = 100_000
@@ -52,7 +52,7 @@ class SizeLimits:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceTree:
-    """A git tree, the permission bits that it does not hold, and what was left out, in words."""
+    """A git tree, the permission bits that it does not contain, and omitted files, in words."""
 
     tree: str
     modes: dict[str, int]
@@ -103,7 +103,7 @@ class WorkspaceFiles:
         """Why nothing can be kept of this folder, and until when that counts."""
 
     def snapshot(self, *, anew: bool = False) -> WorkspaceTree:
-        """A snapshot of the present files. Raises ``CheckpointError``.
+        """Take a snapshot of the present files. Raises ``CheckpointError``.
 
         After one that found too many files, or took too long, later calls raise at once for a while,
         unless ``anew`` is set, as when a person asks.
@@ -231,7 +231,7 @@ class WorkspaceFiles:
             self._store.run(*_FORGET, stdin=b"\0".join(forgotten) + b"\0")
 
     def _lies_below(self, path: str, entry: Entry) -> bool:
-        """Whether a file holds what was stored, or that and more since."""
+        """Whether a file still begins with its stored content."""
         where = Location(path, os.path.join(self._workspace, path), self._workspace)
         try:
             data = current_of(self._files, where, entry).data

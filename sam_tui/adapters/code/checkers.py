@@ -1,4 +1,4 @@
-"""The ``Checkers`` port: what a workspace's own tools can say about its code."""
+"""The ``Checkers`` port: checks of the code by a workspace's own tools."""
 
 import json
 import os

@@ -74,7 +74,7 @@ _Stale = tuple[int, str, FileState]
 class SqliteCodeIndex:
     """Indexes below ``data_dir``, one file for each folder. Reads through ``files`` alone.
 
-    ``seconds`` bounds the reading of one update; what is left over waits for the next.
+    ``seconds`` bounds the reading of one update; the rest waits for the next.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ _AT_ONCE = 2
 
 
 class LocalDocuments:
-    """Documents read and written by libraries in this process, two at a time, as they need the CPU."""
+    """Documents read and written by libraries in this process, two at a time because of the CPU."""
 
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(_AT_ONCE)

@@ -181,7 +181,7 @@ def _display_text(display: Display) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text without control characters; what nobody would see is written out."""
+    """Return a text without control characters; invisible ones are written out."""
     return show_invisible(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]
 
 

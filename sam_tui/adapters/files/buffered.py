@@ -112,9 +112,10 @@ class BufferedFiles(LocalFiles):
     # ---- the editor's part of an edit
 
     async def _pass_on(self, step: EditStep, sent: list[Put]) -> tuple[bool, str]:
-        """Have the editor save a file, if it can be sent: whether it did, and a remark.
+        """Have the editor save a file, if it can be sent. Returns whether it did, and a remark.
 
-        ``sent`` gets the step first. Raises ``ToolError`` where going on would lose what the person typed.
+        ``sent`` gets the step first. Raises ``ToolError`` if going on would lose the person's unsaved
+        text.
         """
         text = _text_of(step)
         if not isinstance(step, Put) or text is None or not self._may_send(step):
@@ -213,7 +214,7 @@ def _text_of(step: EditStep) -> str | None:
 
 
 def _as_planned(step: Put) -> bool:
-    """Whether the file is what the edit was made from, under no other name, with no link in its path."""
+    """Whether the file is unchanged since it was read, under no other name, with no link in its path."""
     with suppress(OSError, ToolError), entry_of(step.where) as entry:
         old = replaceable(entry, step.where, replace=step.before is not None)
         if old is None or step.before is None:

@@ -301,7 +301,7 @@ def _overspent(records: Collection[TaskRecord], dollars: float) -> str:
 
 
 def _checked(result: messages.SubTaskResult) -> tuple[messages.HeadlessResult, str]:
-    """The data of a worker's result, and what is wrong with it; empty if nothing is."""
+    """Return the data of a worker's result, and its fault; empty if there is none."""
     data = messages.HeadlessResult()
     why = result.error_details.message if result.error_details else ""
     if result.result_data is not None:

@@ -104,7 +104,7 @@ class HeadlessResult(_Message):
 
 
 class Ask(_Message):
-    """A question of a task to the person: what a front end shows of an inquiry."""
+    """A question of a task to the person: the part of an inquiry that a front end shows."""
 
     id: Name
     title: Annotated[str, Field(max_length=500)]
@@ -143,7 +143,7 @@ class Seal:
         self._key = key.encode()
 
     def closed(self, kind: str, message: BaseModel) -> dict[str, str]:
-        """The signed message, as it is sent."""
+        """Return the signed message in the form in which it is sent."""
         body = message.model_dump_json()
         return {"body": body, "seal": self._mark(kind, body)}
 

@@ -236,7 +236,7 @@ class Fleets:
                         fleet.save(record)
 
     def retry(self, id: str) -> None:
-        """Continue a fleet in a program of its own, and repeat failed tasks."""
+        """Continue a fleet in another program, and repeat failed tasks."""
         words = ["fleet", "retry", self.open(id).settings.id, "--data-dir", self._data_dir]
         self._launch([sys.executable, "-P", "-m", "sam_tui", *words])
 

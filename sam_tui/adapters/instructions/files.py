@@ -1,4 +1,4 @@
-"""Instructions read from files, exactly as they were trusted, no link followed and nothing imported."""
+"""Instructions of files, exactly in their trusted form, without links and imports."""
 
 import os
 import posixpath
@@ -224,5 +224,5 @@ def _used_in(folder: str) -> str:
 
 
 def _is_file(path: str) -> bool:
-    """Whether a file stands there, and no link to one."""
+    """Whether a path is a regular file, and no link to one."""
     return os.path.isfile(path) and not os.path.islink(path)

@@ -45,7 +45,7 @@ LOCAL_SERVERS = (
 
 
 class ProviderCatalog:
-    """The ``ModelCatalog`` of this machine and environment; ``asked`` is what the person began with."""
+    """The ``ModelCatalog`` of this machine and environment; ``asked`` is the person's first choice."""
 
     def __init__(
         self,

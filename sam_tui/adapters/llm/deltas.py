@@ -91,7 +91,7 @@ class _OpenCall:
 
 
 class CallPieces:
-    """Assigns pieces to calls, whatever the server does with indexes and ids.
+    """Assigns pieces to calls, even if the server sends odd indexes and ids.
 
     A piece begins a new call if its index is new; if it has no index, but a new id or a name after a
     complete call; or if its index comes again with another id and a name. Missing and repeated ids are

@@ -313,8 +313,8 @@ class LiteLLMModel:
 
 
 def _forget(stream: Any) -> None:
-    """Drop what litellm keeps of an answer to log it: every piece as an object of its own, and all its
-    text, copied with each piece. Usage stays, because that is what it reports at the end."""
+    """Drop litellm's copy of an answer for its log: every piece as an object, and all its text, copied
+    with each piece. Usage stays, because litellm reports it at the end."""
     if stream.chunks and getattr(stream.chunks[-1], "usage", None) is None:
         del stream.chunks[-1]
     stream.response_uptil_now = ""

@@ -30,7 +30,7 @@ class _Part(BaseModel):
 
 
 class ScriptedCall(_Part):
-    """A tool call. ``arguments`` is an object, or raw text that is sent as it stands."""
+    """A tool call. ``arguments`` is an object, or raw text that is sent unchanged."""
 
     name: str
     arguments: dict[str, Any] | str = Field(default_factory=dict[str, Any])

@@ -50,7 +50,7 @@ MOST_IMAGE = 8_000_000
 def result_of(
     answer: "CallToolResult", refused: Sequence[OutsideAccess], *, server: str
 ) -> ToolResult:
-    """An answer as a result. Images and sound are named; ``refused`` is what the sandbox denied
+    """Return an answer as a result. Images and sound are named; ``refused`` are the sandbox's denials
     meanwhile."""
     parts = [_in_words(block) for block in answer.content]
     structured = answer.structured_content

@@ -128,7 +128,7 @@ class ServerPool:
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
         """Log in over a separate connection, then reconnect with the login. Raises ``ToolError``.
 
-        One that stays has nobody to ask: no page comes up in the middle of a turn.
+        The lasting connection cannot ask: no page opens in the middle of a turn.
         """
         connection = self.connection(name)
         if connection is None or not connection.url:

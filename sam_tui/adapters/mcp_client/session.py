@@ -120,8 +120,8 @@ FAULTS = (
 class ClientHandlers:
     """Handlers for what the server requests or announces. ``roots`` are the folders it may list.
 
-    ``sample`` is None for a server that is offered no answers of the model.
-    ``last`` gives what it said last on standard error and in its log.
+    ``sample`` is None for a server that is offered no answers of the model. ``last`` returns its
+    last lines on standard error and in its log.
     """
 
     server: str

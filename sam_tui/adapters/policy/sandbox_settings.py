@@ -287,9 +287,9 @@ def cache_folders(names: Sequence[str], home: str) -> tuple[str, ...]:
 def sandbox_plan(
     terms: SandboxTerms, policy: Policy, home: str, *, local: Sequence[str] = ()
 ) -> SandboxPlan:
-    """The plan: it hides secrets and the program's own data, except what the person's rules open now.
+    """Return the plan: it hides secrets and the program's own data, unless the person's rules open them.
 
-    ``local`` are servers that are not public and may be reached all the same.
+    ``local`` are servers that may be reached although they are not public.
     """
     hidden, opened = _hidden(policy)
     return SandboxPlan(

@@ -71,7 +71,7 @@ class PackageSources:
         self._hosts: tuple[str, ...] | None = None
 
     def note(self) -> None:
-        """Read the remotes of the workspace and the settings of the home folder as they are now."""
+        """Read the present remotes of the workspace and settings of the home folder."""
         texts = [remote for root in self._workspace for remote in git_config.remotes(root)]
         if self._home:
             texts += _registries(self._home)

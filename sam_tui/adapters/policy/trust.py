@@ -145,7 +145,7 @@ class FileTrust:
             self._store(entries)
 
     def revoke(self, folder: str) -> bool:
-        """End the trust in a folder, even one that no longer exists; whether there was any."""
+        """End the trust in a folder, even a missing one; return whether there was any."""
         real = os.path.realpath(folder)
         if real not in self._load():
             return False
@@ -222,9 +222,9 @@ def _meaning(name: str) -> str:
 def _digests(
     folder: str, nested: Iterable[str], show: Callable[[str, bytes], None] | None = None
 ) -> dict[str, str] | None:
-    """The digest of each file that trust is about, by relative name; None if there is too much to read.
+    """Return the digest of each file that trust covers, by relative name; None if there is too much.
 
-    ``show`` is given the name of each file that is there, and its first bytes.
+    ``show`` gets the name of each existing file, and its first bytes.
     """
     digests: dict[str, str] = {}
     size = 0
@@ -246,7 +246,7 @@ _NOT_TEXT = "\0"
 
 
 def _key(name: str) -> str:
-    """A name as it is stored."""
+    """Return a name in its stored form."""
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
     return text if os.fsencode(text) == os.fsencode(name) else _NOT_TEXT + text
 
@@ -262,7 +262,7 @@ def _nested_of(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _nested(folder: str) -> Iterator[str]:
-    """Instruction files below the folder, as far as they are looked for; no folder is listed whole."""
+    """Yield instruction files below the folder, as far as they are searched; no folder is listed whole."""
     waiting, looked, count = [("", 0)], 0, 0
     while waiting and looked < MOST_LOOKED_AT:
         below, depth = waiting.pop()

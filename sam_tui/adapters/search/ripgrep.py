@@ -155,8 +155,8 @@ class RipgrepSearch:
         """Matching lines in path order, at most ``request.limit``.
 
         ``request.where`` may be one file too; its hits have the path ``.``. When the time is up,
-        what was found so far comes with ``truncated``. Raises ``ToolError`` for an invalid pattern
-        or glob.
+        the matches so far come with ``truncated``. Raises ``ToolError`` for an invalid pattern or
+        glob.
         """
         if not request.pattern or "\0" in request.pattern:
             raise ToolError("The text to search for is empty or holds a NUL character.")
@@ -309,7 +309,7 @@ def _order(path: str) -> list[str]:
 
 
 async def _paths(chunks: AsyncIterator[bytes]) -> AsyncIterator[Iterable[str]]:
-    """Paths in handfuls, as they come."""
+    """Yield groups of paths as they come."""
     partial = b""
     async for chunk in chunks:
         whole, _, partial = (partial + chunk).rpartition(b"\0")

@@ -60,7 +60,7 @@ def opened(where: Location) -> Generator[OpenedPlace, None, None]:
 
 
 def _descend(where: Location) -> int:
-    """A descriptor of the folder (or file). Raises OSError, and ``ToolError`` for what is neither."""
+    """Return a descriptor of the folder or file. Raises OSError, and ``ToolError`` for anything else."""
     root = where.root or "/"
     parts = [part for part in where.real[len(root.rstrip("/")) :].split("/") if part]
     descriptor = os.open(root, _ENTER | os.O_DIRECTORY)

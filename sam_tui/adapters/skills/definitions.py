@@ -50,7 +50,7 @@ class DefinitionSources:
 
 
 class FileDefinitions:
-    """The ``Definitions``: files are read when they changed, the workspace's as they were trusted."""
+    """The ``Definitions``: files are read again after a change, the workspace's in their trusted form."""
 
     def __init__(self, sources: DefinitionSources) -> None:
         self._sources = sources

@@ -119,7 +119,7 @@ class SqliteConversations:
         messages: Sequence[Message],
         display: CallDisplay | None = None,
     ) -> None:
-        """Add messages at the end, and what was shown of a call, all or none.
+        """Add messages at the end, and a call's displays, all or none.
 
         The first message from the person names the conversation.
         """
@@ -153,7 +153,7 @@ class SqliteConversations:
         return call_displays(self._database, conversation)
 
     def messages(self, conversation: ConversationId) -> list[Message]:
-        """The history as the model sees it, in order: what was compacted is replaced.
+        """Return the model's view of the history, in order: compacted messages are replaced.
 
         A row that cannot be read becomes a marker in its place, such that every call keeps exactly
         one result and every result its call.
@@ -299,7 +299,7 @@ class SqliteConversations:
             connection.execute(f"UPDATE conversations SET {column} = ? WHERE id = ?", values)
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None:
-        """Add to the totals; an unknown cost leaves the cost as it is."""
+        """Add to the totals; an unknown cost leaves the cost unchanged."""
         with self._writers.writing(conversation) as connection:
             connection.execute(
                 """UPDATE conversations SET

@@ -95,7 +95,7 @@ class SqliteKnowledge:
         return [LearntHit(learnt[hit.row], hit.relevance) for hit in hits if hit.row in learnt]
 
     def prune(self, scope: Scope, rule: PruneRule) -> int:
-        """Forget what is too old or too unsure, then the least of a kind that has too many."""
+        """Forget old and unsure entries, then the least sure of a kind that has too many."""
         key, oldest = storable(scope), self._now() - rule.max_age_days * _DAY
         most = {**MOST, **(rule.most or {})}
         with self._database.transaction() as connection:

@@ -152,7 +152,7 @@ class SqliteWorkflows(SqliteDatabase):
 
     @contextmanager
     def unit(self) -> Generator[SqliteUnit, None, None]:
-        """A write transaction. Raises ``StorageError`` for what SQLite refuses."""
+        """Open a write transaction. Raises ``StorageError`` if SQLite refuses."""
         with self.transaction() as connection:
             yield SqliteUnit(connection)
 

@@ -224,7 +224,7 @@ class Refusals:
         )
 
     def add(self, request: Request, decision: Decision) -> None:
-        """Remember a refused request, but not a refusal by a rule or hook: no permission overrides those."""
+        """Remember a refused request, unless a rule or hook refused it: no permission overrides those."""
         settled = decision.outcome in ("allow", "amended") or decision.by in ("rule", "hook")
         if settled or not decision.targets:
             return

@@ -50,7 +50,7 @@ class ListItem:
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Text to keep as it is, line by line."""
+    """Text that is kept unchanged, line by line."""
 
     text: str
 

@@ -32,7 +32,7 @@ class IssuedTokens(TokenStorage, Protocol):
 
 
 class BoundLogin(OAuthClientProvider):
-    """Shows a refresh token only to the server that issued it, whatever a flow discovered since."""
+    """Gives a refresh token only to the server that issued it, whatever a flow discovered since."""
 
     issued: IssuedTokens
 

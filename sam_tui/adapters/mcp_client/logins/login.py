@@ -123,7 +123,7 @@ class SharedLogin(BoundLogin):
 
 
 class _Unsigned(httpx2.Auth):
-    """Sends a request as it is."""
+    """Sends a request unchanged."""
 
 
 @asynccontextmanager

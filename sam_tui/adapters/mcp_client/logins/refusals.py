@@ -30,7 +30,7 @@ def login_words(server: str) -> str:
 
 
 def scopes_of(text: str) -> tuple[str, ...]:
-    """The scopes that a server names, as far as they can be shown; “…” is for those that are too many."""
+    """Return the scopes that a server names, as far as they can be shown; “…” stands for the rest."""
     whole = text if len(text) <= _LONGEST_SCOPES else text[:_LONGEST_SCOPES].rpartition(" ")[0]
     names = tuple(dict.fromkeys(_SCOPE.findall(whole)))
     return names if whole == text else (*names, "…")

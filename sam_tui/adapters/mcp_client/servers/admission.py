@@ -1,4 +1,4 @@
-"""The guard's judgement about MCP servers: how one may be started or reached, and who is asked."""
+"""The guard's judgement about MCP servers: how to start or reach one, and the questions to the person."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -37,8 +37,8 @@ class UrlGuards(Protocol):
 class Admission:
     """Judges every server by the guard's policy.
 
-    ``local`` are the origins of this machine that the person's policy opens. ``reads`` lists what a program
-    reads to start, by its words and its folder.
+    ``local`` are the origins of this machine that the person's policy opens. ``reads`` lists the
+    files that a program reads to start, by its words and its folder.
     """
 
     guard: "Guard"

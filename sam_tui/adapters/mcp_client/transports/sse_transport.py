@@ -36,7 +36,7 @@ class _Messages:
         self.group = anyio.create_task_group()
 
     async def pass_on(self, arriving: Any) -> None:
-        """Pass on what the server sends, until its stream ends."""
+        """Pass on the server's messages, until its stream ends."""
         with suppress(*_CLOSED):
             async with self.writer:
                 async for item in arriving:

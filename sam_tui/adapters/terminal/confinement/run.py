@@ -20,7 +20,7 @@ from sam_tui.core.ports.processes.sandbox import AskOutside, Network, OutsideAcc
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The terms of a run: writable real folders, who is asked, the network, further readable folders."""
+    """The terms of a run: writable real folders, whom to ask, the network, further readable folders."""
 
     writable: tuple[str, ...]
     ask: AskOutside | None = None
@@ -163,7 +163,7 @@ _RENAMES = re.compile(r"\b(?:move|rename)\b")
 
 
 def refusals(confined_run: ConfinedRun, output: str, code: int | None) -> tuple[OutsideAccess, ...]:
-    """Each refused access once. One that was only read from output has no process, and may be wrong."""
+    """Return each refused access once. One read from output alone has no process, and may be wrong."""
     if confined_run.supervised or not code:
         return tuple(confined_run.handle.refused)
     return printed_refusals(output)

@@ -1,4 +1,4 @@
-"""The confinement of commands: writable folders, a private temporary folder, and who is asked."""
+"""The confinement of commands: writable folders, a private temporary folder, and whom to ask."""
 
 import functools
 import json
@@ -163,7 +163,7 @@ class Sandbox:
         return self._scratch
 
     def warm(self) -> None:
-        """Start in advance what the first command would have to wait for. Never raises."""
+        """Prepare what the first command would have to wait for. Never raises."""
         if self._supervision is not None:
             self._supervision.warm()
         with suppress(ConfigurationError):  # the first command says so
@@ -350,7 +350,7 @@ class Sandbox:
 
 
 async def _unattended(access: OutsideAccess) -> bool:
-    """Refuse every access: nobody can be asked yet."""
+    """Refuse every access, while nobody can be asked."""
     return False
 
 

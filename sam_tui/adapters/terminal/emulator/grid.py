@@ -160,7 +160,7 @@ class Grid:
         return rows_changed
 
     def all(self) -> list[Sequence[CellRun]]:
-        """Every visible row; leaves the marks as they are."""
+        """Return every visible row; the marks stay unchanged."""
         advance = lib.ghostty_render_state_row_iterator_next
         rows = self._iterator()
         rows_all: list[Sequence[CellRun]] = []

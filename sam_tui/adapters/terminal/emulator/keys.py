@@ -1,4 +1,4 @@
-"""Converts Textual's key names to what a key encoder needs."""
+"""Converts Textual's key names to the input of a key encoder."""
 
 import unicodedata
 from dataclasses import dataclass

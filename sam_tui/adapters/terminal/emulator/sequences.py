@@ -55,7 +55,7 @@ Act = Callable[[bytes], None]
 
 
 class Sequences:
-    """Passes one terminal's output to the library, and carries out what the library would not.
+    """Passes one terminal's output to the library, and carries out sequences that the library lacks.
 
     Its replies go to ``answers``. ``size`` is the terminal's, in cells and pixels.
     """
@@ -211,7 +211,7 @@ class Sequences:
             self._say(body[:-2] + b";%d$y" % state)
 
     def report_checksum(self, body: bytes) -> None:
-        """DECCKSR of what is kept for macros: nothing is."""
+        """Report the checksum of macros (DECCKSR): there are none."""
         self._say(b"P" + (body[4:-1].partition(b";")[2] or b"0") + b"!~0000\x1b\\")
 
     def set_level(self, body: bytes) -> None:

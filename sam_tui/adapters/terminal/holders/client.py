@@ -128,7 +128,7 @@ class HeldProcess:
 class Holders:
     """The holders below one folder, each in a folder of its own with its socket.
 
-    Those that are started here end after ``idle`` seconds in which nobody attached.
+    A holder that is started here ends after ``idle`` seconds in which nobody attached.
     """
 
     def __init__(self, folder: str, *, idle: float = _IDLE) -> None:

@@ -61,7 +61,7 @@ def _of_report(match: re.Match[bytes]) -> bytes:
 
 
 def _character(key: int, shifted: int | None, modifiers: int) -> bytes:
-    """The character of a key; ``modifiers`` are counted from 1, as they are sent."""
+    """Return the character of a key; ``modifiers`` count from 1, as in the sequence."""
     modifiers_held = max(0, modifiers - 1)
     if modifiers_held & _OTHERS:
         return b""

@@ -30,14 +30,14 @@ class StartedCommand(Protocol):
 
 
 class HeldStart:
-    """A way in for one command.
+    """Starts one command in the sandbox.
 
     Landlock holds a thread and what it starts, so nothing has to run between fork and exec: the
     start stays a vfork, whose price does not grow with the program's memory, and it is safe beside
     other threads. While that thread lives, though, the command shares its domain and could trace
-    it. So the command first waits for the end of a pipe whose other end only this thread holds, in a
-    descriptor table of its own: the kernel closes it when the thread is gone, and opens the gate.
-    It closes it as well when the program is killed, so the gate opens for a word alone that is sent
+    it. So the command first waits for the end of a pipe whose other end only this thread holds, in
+    a descriptor table of its own: the kernel closes it when the thread is gone, and opens the gate.
+    It closes it as well when the program is killed, so the gate opens only for a word that is sent
     once the command is watched.
     """
 

@@ -23,7 +23,7 @@ class OutputHistory:
         return self._tail.end
 
     def add(self, data: bytes, *, final: bool = False) -> str:
-        """Take in bytes; a sequence cut at their end waits for its rest. Returns what was decoded."""
+        """Decode bytes; a sequence cut at their end waits for its rest. Returns the decoded text."""
         text = self._decoder.decode(data, final)
         self._tail.add(text)
         return text
@@ -52,7 +52,7 @@ def _decoder() -> codecs.IncrementalDecoder:
 
 
 def _whole(data: bytes | bytearray) -> bytes:
-    """The bytes without what is left of a cut UTF-8 sequence at their start."""
+    """Return the bytes without the rest of a cut UTF-8 sequence at their start."""
     start = 0
     while start < min(3, len(data)) and data[start] & 0xC0 == 0x80:
         start += 1

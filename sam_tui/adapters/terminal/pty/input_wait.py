@@ -40,7 +40,7 @@ class Modes:
 
     @property
     def secret(self) -> bool:
-        """Whether what is typed is hidden. Line editors echo by themselves, in no lines."""
+        """Whether input is hidden. Line editors echo by themselves, not line by line."""
         return self.lines and not self.echo
 
 
@@ -129,7 +129,7 @@ def _tasks(pid: int) -> list[str]:
 def _call(pid: int, task: str) -> tuple[int, int] | None:
     """The number and the first argument of the system call a thread is blocked in.
 
-    The number is ``_NO_CALL`` for one that runs; None where it may not be asked.
+    The number is ``_NO_CALL`` for a running thread; None if it may not be asked.
     """
     try:
         with open(f"/proc/{pid}/task/{task}/syscall", "rb") as file:

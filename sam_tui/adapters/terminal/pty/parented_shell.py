@@ -55,7 +55,7 @@ class ParentedShell:
         termios.tcsetwinsize(self.fd, (rows, columns))
 
     def reap(self) -> int | None:
-        """End what is left below its parent; returns its exit code, or None if it is unknown."""
+        """End everything below its parent; return its exit code, or None if it is unknown."""
         code = self._process.poll()
         os.close(self.fd)
         self._end_group()

@@ -202,7 +202,7 @@ class Pty:
         self._gathering.finish()
 
     def write(self, data: bytes) -> None:
-        """Send typed input of any size; what the terminal cannot take yet is sent once the program reads.
+        """Send typed input of any size; the rest is sent once the program reads.
 
         Raises ``ToolError`` if the session has ended, or if input waits and would exceed a megabyte.
         """
@@ -296,7 +296,7 @@ class Pty:
         self._on_end()
 
     def _read(self) -> bool:
-        """Read one piece of output. False if nothing is there now.
+        """Read one piece of output. False if there is none now.
 
         One only: the kernel hands out 4 KiB at most, and draining it in a loop is slower, because
         the writer sleeps meanwhile, and keeps everybody else waiting.

@@ -19,7 +19,7 @@ from sam_tui.core.ports.processes.terminals import TerminalState
 
 
 class Watchers:
-    """Callables that are called in order; one that was added twice is called twice."""
+    """Callables, called in order; a callable that was added twice is called twice."""
 
     def __init__(self) -> None:
         self._watchers: list[_Watcher] = []

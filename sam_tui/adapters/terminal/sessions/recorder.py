@@ -43,7 +43,7 @@ class SessionRecording:
         self._begin()
 
     def _begin(self) -> None:
-        """Record the present screen as the start of what follows."""
+        """Record the present screen as the start of the recording."""
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._safe = SafeOutput()
         self._before = ""

@@ -65,9 +65,9 @@ class TurnParts:
 class Turns(SessionHolder):
     """The person's turns in one session of an agent.
 
-    During a turn, and until nothing unfinished of it stands before the agent's keys, the session is
-    ``private``: only the screen gets the output. The agent's view then has characters only where they
-    surely belong to a prompt, or to a command during which nothing was typed.
+    During a turn, and while unfinished input of it precedes the agent's keys, the session is
+    ``private``: only the screen gets the output. The agent's view then has characters only where
+    they surely belong to a prompt, or to a command during which nothing was typed.
     """
 
     def __init__(self, parts: "TurnParts") -> None:
@@ -106,7 +106,7 @@ class Turns(SessionHolder):
         )
 
     def printed(self, start: int, end: int) -> str:
-        """Output between two indexes, without what the person typed, even if an index cuts that in two."""
+        """Return output between two indexes without the person's input, even input that an index cuts."""
         around = self._parts.history.since(start - _AROUND, end + _AROUND)
         return self.redacted(around.text, (start - around.start, end - around.start))
 

@@ -62,7 +62,7 @@ class ShellLog:
 
     @property
     def records(self) -> tuple[CommandRecord, ...]:
-        """The newest commands, oldest first; one that runs is the last."""
+        """The newest commands, oldest first; a running one is the last."""
         running = () if self._running is None else (self._running.record,)
         return (*self._records, *running)
 
@@ -125,7 +125,7 @@ def told_command(text: str) -> str:
 
 
 def _typed(echoed: str) -> str:
-    """The line that a terminal's echo shows, after what the line editor moved, inserted and erased."""
+    """Return the line that a terminal's echo shows, with the line editor's moves and changes applied."""
     lines: list[str] = []
     for line in echoed.replace("\r\n", "\n").split("\n"):
         cells: list[str] = []

@@ -1,7 +1,7 @@
 """Shell integration: start files that make a shell mark its prompts, commands and exit codes.
 
-The shell reads the person's own files, which stay as they are. Only private marks with a secret of the
-session count, so that no program's output can forge them; nobody else gets to see them.
+The shell reads the person's own files, which stay unchanged. Only private marks with a secret of
+the session count, so that no program's output can forge them; nobody else gets to see them.
 """
 
 import os

@@ -90,8 +90,8 @@ class _NameChange:
 
 
 def judge_open(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:
-    """A file opened. What is read the supervisor opens; for writing, inside Landlock decides, outside
-    the person. ``how`` are flags and mode."""
+    """Judge an open. The supervisor opens files for reading; of writes Landlock decides inside, the
+    person outside. ``how`` are flags and mode."""
     flags = how[0]
     target = Target(call.thread, watch.memory)
     reads = flags & os.O_ACCMODE == os.O_RDONLY and not flags & os.O_TRUNC

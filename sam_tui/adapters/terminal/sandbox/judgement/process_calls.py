@@ -64,7 +64,7 @@ def _decide(watch: Watch, call: Notification, mine: bool) -> None:
 
 
 def belongs(caller: int, process: int) -> bool:
-    """Whether a process is of the caller's session, or descends from it, and is held as it is."""
+    """Whether a process is of the caller's session, or descends from it, with the same confinement."""
     if process <= 0:
         return process == 0  # the caller, or its own group
     theirs = stat_fields(process)

@@ -69,7 +69,7 @@ class Bounds:
 
     @property
     def hidden(self) -> dict[str, tuple[str, ...]]:
-        """Places of secrets, there or not, and what is opened of them, by name."""
+        """The places of secrets, existing or not, and the ones opened among them, by name."""
         return {"hidden": (*self.secrets, *self.masked), "opened": self.opened}
 
     @property
@@ -214,7 +214,7 @@ def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
-    """Add a rule for a path; one that is missing, or has become a link, gets none."""
+    """Add a rule for a path; a missing path, or one that became a link, gets none."""
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

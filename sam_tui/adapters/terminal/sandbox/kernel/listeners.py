@@ -25,7 +25,7 @@ _LISTENING = b"0A"
 
 
 def listening(port: int) -> frozenset[int]:
-    """The inodes of all that listen on a port, whatever their address."""
+    """Return the inodes of all sockets that listen on a port, at any address."""
     try:
         return frozenset(_asked(socket.AF_INET, port) | _asked(socket.AF_INET6, port))
     except OSError:

@@ -1,7 +1,7 @@
-"""Network namespaces for datagrams: every address in one is this machine, and no route leads out.
+"""Network namespaces for datagrams: every address in it is this machine, and no route leads out.
 
-A socket belongs to the namespace in which it was made, so no message sent through it leaves this machine.
-A small process holds the namespaces; name servers are asked at port 53 there, whatever the address.
+A socket belongs to the namespace in which it was made, so no message sent through it leaves this
+machine. A small process holds the namespaces; name servers are asked at port 53 there, at any address.
 """
 
 import fcntl

@@ -68,7 +68,7 @@ class LookupResult:
 
 
 def look_up(name: str, kind: int, servers: Sequence[Server]) -> LookupResult:
-    """The addresses of a name, aliases followed. Waits; ``SERVER_FAILURE`` when nobody answers."""
+    """Return the addresses of a name, aliases followed. Waits; ``SERVER_FAILURE`` if nobody answers."""
     question = _question(name, kind)
     message = ask(question, servers)
     return LookupResult(SERVER_FAILURE) if message is None else _found(message, name, kind)

@@ -156,7 +156,7 @@ def content_of(handle: int) -> bytes:
 def put_file(path: str, content: bytes, mode: int) -> None:
     """Put a new file with exactly this content at a path, in one step. Raises OSError.
 
-    Nobody has the new file open, and nobody can: its first name is refused to everybody.
+    Nobody can have the new file open: its first name is refused to everybody.
     """
     with parent(path) as (folder, name):
         fresh = os.fsencode(f"{RESERVED}{os.urandom(8).hex()}")

@@ -108,7 +108,7 @@ class PlaceChange:
 
 
 def change_of(why: str, before: bytes | None, after: bytes) -> PlaceChange:
-    """A change in lines, cut to what can be shown."""
+    """Return a change in lines, cut to a size that can be shown."""
     import difflib  # needed by few runs
 
     old, new = (

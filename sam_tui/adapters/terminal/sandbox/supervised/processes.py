@@ -261,7 +261,7 @@ class ProcessTracker:
         self.end()
 
     def end_groups(self) -> None:
-        """Kill what is in the control groups."""
+        """Kill the processes in the control groups."""
         for group in self._groups.values():
             group.end()
 

@@ -211,7 +211,7 @@ class Watch:
         rights: Rights,
         act: SupervisedAction,
     ) -> None:
-        """Carry a call out as its caller once the person agreed to what it changes."""
+        """Carry a call out as its caller after the person agreed to the change."""
 
         def agreed() -> None:
             with file_calls.acting_as(rights):
