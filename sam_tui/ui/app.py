@@ -146,7 +146,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
         self._order = KeyOrder(self)
 
     def _set_looks(self) -> None:
-        """Register every look, use the one that the person set or that fits the terminal, and make the
+        """Register every look, use the person's choice or the one that fits the terminal, and make the
         style sheet."""
         for look in theme.LOOKS.values():
             self.register_theme(look.theme())
@@ -199,7 +199,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
         return self.chat
 
     def on_mount(self) -> None:
-        """Once the first frame is out, start what it does not need."""
+        """After the first frame, start everything that it does not need."""
         for key in ("screen.vim", "screen.reduced_motion"):
             self._follow_settings(key)
         if self._prompt:

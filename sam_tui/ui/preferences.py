@@ -19,7 +19,7 @@ class Preferences(Protocol):
         ...
 
     def write(self, section: str, values: Mapping[str, Any]) -> None:
-        """Keep a section in place of what it was. Raises ``ConfigurationError``."""
+        """Replace a stored section. Raises ``ConfigurationError``."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The program once its runtime is there: every controller, every action by its name, every message."""
+"""The program with its runtime: every controller, every action by its name, every message."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -152,7 +152,7 @@ class Workbench:
         return frozenset(self._actions)
 
     def begin(self, invocation: Invocation, commands: Sequence[SlashCommand]) -> None:
-        """Listen to events, open the requested conversation, and perform what was typed before."""
+        """Listen to events, open the requested conversation, and carry out the keys typed before."""
         runtime, screen = self._context.runtime, self._front.screen
         screen.run_worker(self._bridge.run(runtime.bus.subscribe()), name="bridge")
         runtime.servers.begin()
@@ -201,7 +201,7 @@ class Workbench:
             self._context.attempt(lambda: action(argument))
 
     def obey(self, command: SlashCommand) -> None:
-        """Do what a slash command asks; one that does not exist stays in the prompt for correction."""
+        """Carry out a slash command; an unknown one stays in the prompt for correction."""
         if command.action is not None:
             self.perform(command.action.name, command.argument)
             return

@@ -1,4 +1,4 @@
-"""Trust, grants, mode and audit: whom the person believes, what is asked, and what was decided."""
+"""Trust, grants, mode and audit: trusted folders, the questions asked, and the decisions made."""
 
 import asyncio
 import math
@@ -43,7 +43,7 @@ class Authorization:
         """The state of the folder's trust that was last shown."""
 
     def announce(self) -> None:
-        """Say what is not trusted here, show trust and mode, and check the end of the log."""
+        """Tell about untrusted files, show trust and mode, and check the end of the log."""
         trust = self._runtime.trust
         changed = trust.state == "changed"
         names = trust.changes() if changed else tuple(item.name for item in trust.believed())
@@ -84,7 +84,7 @@ class Authorization:
             self._show_trust()  # the change itself is reported elsewhere
 
     def trust(self) -> None:
-        """Show what the folder wants trusted, and let the person decide."""
+        """Show the folder's files that need trust, and let the person decide."""
         from sam_tui.ui.screens.trust import TrustScreen
 
         self.look()
@@ -132,7 +132,7 @@ class Authorization:
     # ---- grants
 
     def grants(self) -> None:
-        """Let the person take back what is allowed for a while, in any conversation of the window."""
+        """Let the person withdraw temporary permissions, in any conversation of the window."""
         granted = self._runtime.guard.grants
         options = [
             (

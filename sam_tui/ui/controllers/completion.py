@@ -61,8 +61,7 @@ class Completion:
         return [*self._servers.resources(part), *self._candidates.fitting(part)][:LISTED]
 
     def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
-        """The values that may follow a command and match what is typed; empty once the text is one of
-        them."""
+        """Return the values of a command that match the typed text; none once the text is one of them."""
         if action.argument == "FILE":
             files = self.files(part)
             return () if part in files else files

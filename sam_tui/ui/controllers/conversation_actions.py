@@ -81,7 +81,7 @@ class ConversationActions:
         self._context.pick_loaded("prompts of all conversations", load, chosen, empty=empty)
 
     def context(self) -> None:
-        """Show what the next request is made of."""
+        """Show the parts of the next request."""
         if self._conversation("/context") is None or self._current.session is None:
             return
         from sam_tui.ui.screens.reader import Reader, whole

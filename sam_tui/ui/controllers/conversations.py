@@ -78,7 +78,7 @@ class Conversations:
         self.store_notices(current.tab)
 
     def store_notices(self, tab: ConversationTab) -> None:
-        """Store what the transcript of a tab says from now on with the conversation that it has then."""
+        """Store the notices of a tab's transcript from now on with the conversation that it has then."""
 
         def store(level: str, text: str) -> None:
             if tab.session is not None:
@@ -174,7 +174,7 @@ class Conversations:
 
     @property
     def on_show(self) -> "ConversationId | None":
-        """The conversation on show, whoever writes to it."""
+        """The displayed conversation, with any writer."""
         return self._current.tab.conversation
 
     def take_over(self) -> None:

@@ -33,7 +33,7 @@ class _Return:
 
 
 class Rewind:
-    """Lets the person pick a message, shows what a rewind to it changes, and does it."""
+    """Lets the person pick a message, shows the changes of a rewind to it, and does it."""
 
     def __init__(
         self, context: Context, current: CurrentConversation, conversations: Conversations
@@ -45,7 +45,7 @@ class Rewind:
         self._return: _Return | None = None
 
     def choose(self) -> None:
-        """Let the person pick a message; rewinding keeps what came before it."""
+        """Let the person pick a message; rewinding keeps the messages before it."""
         conversation, now = self._current.id, time.time()
         options: list[Option] = []
         if conversation is not None:
@@ -123,7 +123,7 @@ class Rewind:
     def _rewind_conversation(
         self, conversation: "ConversationId", prompt: "UserPrompt", checkpoint: int = 0
     ) -> None:
-        """Go on in a copy that ends before the message, which stands in the prompt again."""
+        """Go on in a copy that ends before the message, and put the message into the prompt again."""
         self._conversations.open(conversation, "fork", at=prompt.position)
         if self._current.id == conversation:
             return  # what went wrong was said
@@ -183,7 +183,7 @@ def files_in_words(plan: "RewindPlan") -> str:
 
 
 def plan_in_words(plan: "RewindPlan", redact: Callable[[str], str]) -> str:
-    """Every file of a plan with its lines, and what a restore does not bring back."""
+    """Return every file of a plan with its lines, and the parts that a restore does not bring back."""
     parts = [f"cannot be undone: {words}\n" for words in plan.beyond]
     parts += [f"not stored: {words}\n" for words in plan.omitted]
     if plan.untouched:

@@ -94,7 +94,7 @@ class DrawnCells:
         return CellUpdate(self, update)
 
     def _changed(self, pieces: Iterator[Piece], colours: ColorSystem) -> dict[int, CellRow]:
-        """The rows that the pieces change, as they are to be."""
+        """Return the rows that the pieces change, in their new form."""
         target: dict[int, CellRow] = {}
         for y, x, strip in pieces:
             row = target.get(y) or self._row(y)
@@ -293,7 +293,7 @@ class Output:
 
 
 def draw_again(app: "App[Any]") -> None:
-    """Write the whole screen, whatever the terminal shows."""
+    """Write the whole screen, whatever the terminal shows now."""
     if (cells := cells_of(app._driver)) is not None:  # pyright: ignore[reportPrivateUsage]
         cells.forget()
         if cells.pictures is not None:
@@ -344,13 +344,13 @@ def _chops(update: ChopsUpdate) -> Iterator[Piece]:
 
 
 def _is_plain(text: str | None) -> bool:
-    """Whether a cell holds a character that is written as it is."""
+    """Whether a cell holds a character that is written unchanged."""
     return text is not None and text.isascii() and text >= " "
 
 
 def _advances(text: str, row: CellRow, after: int) -> bool:
-    """Whether the cursor stands in the next cell once a text is written: not at the end of a row, and of
-    an image's cells only before another one."""
+    """Whether the cursor moves to the next cell after a text is written: not at the end of a row, and
+    of an image's cells only before another one."""
     if after >= len(row.texts):
         return False
     return text[0] != PLACEHOLDER or (row.texts[after] or "")[:1] == PLACEHOLDER

@@ -122,7 +122,7 @@ def _excess(text: str) -> int:
 
 
 def _pieces(text: str, column: int, end: int) -> list[str]:
-    """A text from a column on; what is written ends before ``end``."""
+    """Yield a text from a column on; the written part ends before ``end``."""
     pieces: list[str] = []
     spans, _ = split_graphemes(text)
     covered = False

@@ -157,7 +157,7 @@ class AuditScreen(Dialog):
             self._fetch()
 
     def on_key(self, event: events.Key) -> None:
-        """Move through the list, turn to the other folders, or to what was refused."""
+        """Move through the list, turn to the other folders, or to the refused calls."""
         detail = self.query_one("#detail", VerticalScroll)
         moves = {
             **self._list.moves,

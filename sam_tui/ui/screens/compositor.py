@@ -18,9 +18,9 @@ from textual.widget import Widget
 class LayoutCompositor(Compositor):
     """Compares each layout with the last one that was reported to widgets and drawn.
 
-    Textual compares it with the last one that anybody looked up, for a widget's size for example. A widget
-    that was removed before such a look-up would stay on the screen, and a new one would not learn that it
-    is visible.
+    Textual compares it with the last one that was looked up, for a widget's size for example. A widget
+    that was removed before such a look-up would stay on the screen, and a new one would not learn that
+    it is visible.
     """
 
     def __init__(self) -> None:

@@ -278,7 +278,7 @@ class HelpScreen(Dialog):
         return line
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what has the words typed."""
+        """Show the actions that contain the typed words."""
         event.stop()
         words = event.value.lower().split()
         for line, text in self._texts.items():

@@ -51,7 +51,7 @@ class Layout:
         return layout.widened_to(width) if isinstance(width, int) else layout
 
     def widened_to(self, width: int) -> "Layout":
-        """The same with another width, within what leaves both sides room."""
+        """Return the same with another width, within the limits that leave both sides room."""
         return replace(self, width=min(max(width, _LEAST), _MOST))
 
     def as_json(self) -> Mapping[str, Any]:

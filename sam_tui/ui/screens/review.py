@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc closes"
 _FATES = {"restored": "changed", "deleted": "created", "created": "deleted"}
-"""What happened to a file, by what a restore would do to it."""
+"""The change of a file, by what a restore would do to it."""
 _LEAST = 16
 """With so few columns for text, lines are not wrapped."""
 _COLOURS = {"+": "$text-success", "-": "$text-error"}
@@ -88,7 +88,7 @@ def forward_difference(difference: str) -> str:
 
 
 def hunks(change: "ChangedFile", redact: Callable[[str], str]) -> list[list[DiffLine]]:
-    """The hunks of a file's change, as it was made; none for what is no text."""
+    """Return the hunks of a file's change, forward in time; none for a file that is no text."""
     parts: list[list[DiffLine]] = []
     for line in parse(forward_difference(redact(change.difference))) if change.difference else ():
         if line.sign == "@":
@@ -105,7 +105,7 @@ def digest(change: "ChangedFile", hunk: Sequence[DiffLine]) -> str:
 
 
 class ReviewScreen(Dialog):
-    """Reviews a plan of undoing; ``ask`` receives what the person chooses, ``send`` the comments."""
+    """Reviews a plan of undoing; ``ask`` receives the person's choices, ``send`` the comments."""
 
     def __init__(
         self,

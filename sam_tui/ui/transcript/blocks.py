@@ -70,7 +70,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class AnswerContent:
-    """A stored answer, not yet cut into parts: nobody has looked at it."""
+    """A stored answer, not yet cut into parts, because it was not displayed yet."""
 
     source: str
 

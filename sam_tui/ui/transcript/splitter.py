@@ -138,7 +138,7 @@ class Splitter:
             pass
 
     def _blocks(self, final: bool) -> bool:
-        """Emit what is finished in the buffer; True when a new mode was entered."""
+        """Emit the finished part of the buffer; True if a new mode was entered."""
         end = self._buffer.rfind("\n") + 1
         complete = self._buffer[:end]
         if len(self._buffer) - end > LONGEST:

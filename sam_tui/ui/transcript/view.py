@@ -63,7 +63,7 @@ class Transcript(CursorPane):
     # -- what happens ----------------------------------------------------------------------------
 
     def add_user(self, text: str) -> None:
-        """Show what the person typed, at the end."""
+        """Show the person's message at the end."""
         self.end_answer()
         self.following = True
         self._append(blocks.User(text))
@@ -114,7 +114,7 @@ class Transcript(CursorPane):
         self._wake()
 
     def end_answer(self) -> None:
-        """Freeze what is open: answer and reasoning are whole."""
+        """Freeze the open block: answer and reasoning are complete."""
         self._end_thought()
         self._end_text()
 
@@ -205,7 +205,7 @@ class Transcript(CursorPane):
         displays: "Mapping[CallId, CallDisplay]" = MappingProxyType({}),
         notices: "Sequence[StoredNotice]" = (),
     ) -> None:
-        """Show a stored conversation from its end, calls as they looked; only what is seen is drawn."""
+        """Show a stored conversation from its end, calls as they looked; only the visible part is drawn."""
         from sam_tui.ui.transcript.history import stored_blocks  # the first frame has none
 
         self.clear()
@@ -226,7 +226,7 @@ class Transcript(CursorPane):
         self.settle()
 
     def source_of(self, block: blocks.Block) -> str:
-        """The source of the block's group: of an answer, what the model wrote."""
+        """Return the source of the block's group: of an answer, the model's own text."""
         answer = self._answer
         if answer is not None and answer.group == block.group:
             return "".join(answer.source)
@@ -270,11 +270,11 @@ class Transcript(CursorPane):
             after(self, self._rest - monotonic(), self._frame)
 
     def on_mount(self) -> None:
-        """Draw what came before there was anything to draw on."""
+        """Draw everything that came before the widget could draw."""
         self._wake()
 
     def _frame(self) -> None:
-        """Draw what came since the last frame."""
+        """Draw everything new since the last frame."""
         self.at_rest = True
         began, spent = monotonic(), thread_time()
         if self.flush():

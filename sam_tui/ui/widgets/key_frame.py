@@ -9,7 +9,7 @@ _BETWEEN = " · "
 
 
 def fitting_keys(keys: str, room: int) -> str:
-    """Keys and what they do, parted by ``·``, in so many columns; the last one leads out and stays."""
+    """Return keys and their effects, parted by ``·``, in so many columns; the last one, to leave, stays."""
     if len(keys) <= room:
         return keys
     *parts, last = keys.split(_BETWEEN)
@@ -21,7 +21,7 @@ def fitting_keys(keys: str, room: int) -> str:
 
 
 class KeyFrame(Vertical):
-    """Shows at its lower edge as many keys as it is wide."""
+    """Shows at its lower edge as many keys as fit."""
 
     _keys = ""
 

@@ -24,7 +24,7 @@ class LineInput(Input):
         self._done = done
 
     def on_key(self, event: events.Key) -> None:
-        """Enter, and what comes too late."""
+        """Handle Enter, and pass a key on that arrives after the focus has moved."""
         app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
         if app.focused is not self:
             app.post_message(events.Key(event.key, event.character))

@@ -1,4 +1,4 @@
-"""The prompt: many lines, history at its edges, and what is queued above it."""
+"""The prompt: many lines, history at its edges, and the queue above it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -51,7 +51,7 @@ class PromptSource(Protocol):
         ...
 
     def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
-        """The values that may follow a command and match what is typed."""
+        """Return the values that may follow a command and match the typed text."""
         ...
 
 
@@ -120,7 +120,7 @@ class PromptArea(PasteArea):
             self.files.offer(self._source.files(self.mentioned))
 
     def offer_again(self) -> None:
-        """Refresh what is offered, after the source has changed."""
+        """Refresh the offers, after the source has changed."""
         self.offer_files()
         self.menu.offer(() if self.recalls else self.fitting)
 
@@ -251,7 +251,7 @@ class PromptArea(PasteArea):
         )
 
     def take_file(self, path: str) -> None:
-        """Put a file's path, or what may follow a command, in place of what was typed of it."""
+        """Replace the typed part by a file's path, or by a value that may follow a command."""
         part, end = self.mentioned, self.cursor_location
         command = self._command
         if part is None and command is not None:
@@ -343,7 +343,7 @@ class PromptArea(PasteArea):
 
 
 class PromptBox(Vertical):
-    """The prompt with what waits in the queue above it and command hints below it."""
+    """The prompt with the queue above it and command hints below it."""
 
     def __init__(self) -> None:
         super().__init__(id="prompt-box")
@@ -374,7 +374,7 @@ class PromptBox(Vertical):
         self._queue.update(Content("\n").join(lines))
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Hint at the commands and files that fit what was typed."""
+        """Hint at the commands and files that match the typed text."""
         event.stop()
         self.area.hint()
         self.area.edited.send()

@@ -183,7 +183,7 @@ class StatusBar(Widget):
             self.refresh()
 
     def offer_from(self, offer: Callable[[], str]) -> None:
-        """Call ``offer`` at each drawing while the agent is busy: it says what the person can do now."""
+        """Call ``offer`` at each drawing while the agent is busy: it returns what the person can do now."""
         self._offer = offer
 
     def move(self, moves: bool) -> None:

@@ -61,7 +61,7 @@ class BesideTurns:
         self._context.app.run_worker(ask, name="aside", group="aside", exclusive=True)
 
     def pursue(self, check: str) -> None:
-        """Begin a goal; without a command, leave the one that is pursued."""
+        """Begin a goal; without a command, drop the present one."""
         if not check:
             left, self._goal = self._goal, None
             self._context.notice(

@@ -103,7 +103,7 @@ class PromptDrafts:
 
 
 def _storable(text: str) -> str:
-    """A draft as it is stored: one that is too long ends with a note that says so."""
+    """Return a draft in its stored form: one that is too long ends with a note that says so."""
     return text if len(text) <= LONGEST else text[:LONGEST] + _CUT.format(most=LONGEST)
 
 

@@ -1,4 +1,4 @@
-"""The actions on what runs in terminals, by their names; recordings: made, listed, played, copied."""
+"""The actions on terminals, by their names; recordings: made, listed, played, copied."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -54,7 +54,7 @@ class TerminalRequests:
         self._last_bell = 0.0
 
     def handle(self, message: TerminalAsked) -> None:
-        """Do what a terminal view asks for."""
+        """Carry out a request of a terminal view."""
         view, text = message.view, message.value if isinstance(message.value, str) else ""
         if not isinstance(view, TerminalView):
             return  # nothing else asks

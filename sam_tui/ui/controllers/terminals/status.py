@@ -59,7 +59,7 @@ def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> S
 
 
 def _waiting(session: "TerminalSession", name: str, command: str, *, agents: bool) -> SessionNotice:
-    """The notice of a session whose program waits, and what it waits for."""
+    """Return the notice of a session whose program waits, with the reason."""
     wants = _wants(session, session.activity.state)
     if wants:
         asks = wants.startswith("waits")

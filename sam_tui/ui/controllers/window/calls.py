@@ -1,4 +1,4 @@
-"""/xray: the model calls of the conversation on show, each opened as it was sent."""
+"""/xray: the model calls of the displayed conversation, each opened as it was sent."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -114,7 +114,7 @@ class Overlays:
         return f"\x1b7{''.join(parts)}\x1b8" if parts else ""
 
     def _whole(self, rows: Mapping[int, CellRow], height: int) -> dict[int, ImagePlace]:
-        """The pictures of which every cell stands in its place; not in the last row, which may scroll."""
+        """Return the pictures with every cell in its place; not in the last row, which may scroll."""
         starts = {y: self._starts_of(y, row) for y, row in rows.items() if y < height - 1}
         whole: dict[int, ImagePlace] = {}
         for top, row_starts in starts.items():

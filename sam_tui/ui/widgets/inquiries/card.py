@@ -174,7 +174,7 @@ def _diff_lines(diff: "Diff", width: CardWidth) -> Sequence[Content]:
 
 
 def _wrapped(content: Content, room: int) -> Sequence[Content]:
-    """The rows of a line where there is a width to fit, else the line as it is."""
+    """Return the rows of a line for a width; without a width, the line unchanged."""
     return content.wrap(room) if room >= _LEAST and content.cell_length > room else [content]
 
 

@@ -76,6 +76,6 @@ class InquiryPanel(KeyFrame):
 
 
 def swallow(event: events.Key) -> None:
-    """Let nobody else see a key."""
+    """Stop a key, so that nothing else gets it."""
     event.stop()
     event.prevent_default()

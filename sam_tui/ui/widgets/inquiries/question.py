@@ -145,7 +145,7 @@ class QuestionPanel(InquiryPanel):
         yield self._reply
 
     def _by_number(self, text: str) -> str:
-        """The choice with this number; any other text, or one that is a choice itself, unchanged."""
+        """Return the choice with this number; any other text, or a choice itself, unchanged."""
         choices = self._question.choices
         if text in choices:
             return text

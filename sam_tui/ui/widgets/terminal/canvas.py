@@ -89,7 +89,7 @@ class TerminalCanvas(Widget):
         self.redraw()
 
     def undraw(self) -> None:
-        """Show nothing; what was shown goes on."""
+        """Show nothing; the content goes on changing."""
         if self._stop_watching is not None:
             self._stop_watching()
         self._stop_watching = None
@@ -117,7 +117,7 @@ class TerminalCanvas(Widget):
         self.redraw()
 
     def on_hide(self) -> None:
-        """Stop drawing while nobody looks."""
+        """Stop drawing while the view is hidden."""
         self.looked_at = False
         self.still()
 
@@ -227,7 +227,7 @@ class TerminalCanvas(Widget):
             self._links.pop(y, None)
 
     def _overlays_moved(self) -> bool:
-        """Follow what is marked and found while the screen changes; whether any of it moved."""
+        """Move the selection and search matches along with the screen; return whether any of them moved."""
         assert self.displayed is not None
         before = (self._top, self._stretch)
         self._top = self.displayed.screen.scrollback.top
@@ -275,7 +275,7 @@ class TerminalCanvas(Widget):
     # ---- rows
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Rows as they are kept: Textual's own way makes each anew, for borders that are not here.
+        """Return the stored rows: Textual would make each anew, for borders that are not here.
 
         A frame may come between a new size and the rows for it.
         """
@@ -308,7 +308,7 @@ class TerminalCanvas(Widget):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        """One row, with what is marked and found in it, and with the cursor where the keys go."""
+        """Return one row with selection and search matches, and with the cursor where the keys go."""
         session = self.displayed
         if session is None or y >= len(self._strips):
             base = self.rich_style

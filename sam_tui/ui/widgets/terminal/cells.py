@@ -1,4 +1,4 @@
-"""Screen rows as strips: the styles of cells, where links lead, and what is laid over a row."""
+"""Screen rows as strips: the styles of cells, the targets of links, and overlays of a row."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

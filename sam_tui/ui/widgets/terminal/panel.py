@@ -193,8 +193,8 @@ class TerminalPanel(Vertical):
         return view
 
     def add_command(self, output: "FollowedOutput", command: str) -> "CommandView | None":
-        """A tab for what a command of the agent prints, in place of one that ended; None when there are
-        too many. It is on show unless the person is in another."""
+        """Add a tab for the output of a command of the agent, in place of an ended one; None if there
+        are too many. It is displayed unless the person is in another."""
         from sam_tui.ui.widgets.terminal.replay import CommandView
 
         for view in [view for view in self._commands if view.over and not view.has_focus]:

@@ -59,7 +59,7 @@ class CommandView(WatchedView):
         self._state = ("runs, read only", "$accent")
 
     def on_mount(self) -> None:
-        """Show what came so far."""
+        """Show the output so far."""
         self.draw(self.output)
         self.painted()
 
@@ -95,7 +95,7 @@ class CommandView(WatchedView):
 
 
 class ReplayView(WatchedView):
-    """Plays one recording. What is larger than the view is drawn around its cursor."""
+    """Plays one recording. A screen larger than the view is drawn around its cursor."""
 
     WAY_OUT = "replay: Ctrl+] leaves, q closes"
 
