@@ -32,7 +32,7 @@ _MOST_EDITS = 30
 
 
 class TodoListReminder:
-    """The state of the list, what the person changed in it, and the one thing to do now.
+    """The state of the list, the person's changes in it, and the one thing to do now.
 
     Without a ``board`` it knows nothing of a person's edits.
     """

@@ -53,7 +53,7 @@ class Task(Arguments):
     )
 
     def entry(self) -> dict[str, Any]:
-        """The task as it is stored, with only the fields that were passed."""
+        """Return the task in its stored form, with only the fields that were passed."""
         return self.model_dump(exclude_defaults=True) | {"type": self.type}
 
 

@@ -266,7 +266,7 @@ def _folder_variable(kind: str, folder: str) -> str:
 
 
 def _raw(text: str, folder: str) -> str:
-    """Text of a command line as it is: variables of the environment become ``${NAME}`` of the shell."""
+    """Return text of a command line with variables of the environment as ``${NAME}`` of the shell."""
     return fill(text, folder, lambda name: f"${{{name}}}")
 
 

@@ -323,7 +323,7 @@ def _refusals(run: TaskRun, output: str, *, confined: bool) -> Iterator[str]:
 
 
 class _Listener:
-    """Passes on what a task prints for as long as its call lasts."""
+    """Passes a task's output on for as long as its call lasts."""
 
     def __init__(self, context: ToolContext) -> None:
         self.over = False

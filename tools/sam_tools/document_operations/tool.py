@@ -146,7 +146,7 @@ class DocumentOperations:
         self._clock = clock or SystemClock()
 
     def tool(self) -> Tool:
-        """The tool, ready to register. Imports are serial: each looks for what the last one stored."""
+        """Return the tool, ready to register. Imports are serial: each reads what the last one stored."""
         return Tool(
             "document_operations",
             "Documents: pdf, docx, pptx, xlsx, html, epub, csv, rtf and text are read.",
@@ -225,7 +225,7 @@ class DocumentOperations:
         tags: tuple[str, ...],
         context: ToolContext,
     ) -> int:
-        """Every passage under the document's id; a second try after a cut one adds what is missing."""
+        """Store every passage under the document's id; a second try after a cut one adds the rest."""
         scope = await scope_to_change(self._memories, context)
         labels = tuple(dict.fromkeys(label for tag in tags if (label := one_line(tag))))
         count = 0

@@ -12,7 +12,7 @@ from sam_tui.core.tooling.contract import ToolContext
 
 
 class Commits:
-    """Writes edits, all or none, and records them in the journal; without one nobody can undo them."""
+    """Writes edits, all or none, and records them in the journal; without one they cannot be undone."""
 
     def __init__(self, files: EditableFiles, journal: EditJournal | None) -> None:
         self._files = files

@@ -1,4 +1,4 @@
-"""get_errors: what the workspace's own checkers say, as one list of diagnostics."""
+"""get_errors: the findings of the workspace's own checkers, as one list of diagnostics."""
 
 import asyncio
 from collections import Counter

@@ -220,7 +220,7 @@ def _released(command: BackgroundCommand) -> ToolResult:
 
 
 async def _follow(command: BackgroundCommand, wait: float, context: ToolContext) -> Waited:
-    """Wait for the end of a command, and pass on to the person what it prints meanwhile."""
+    """Wait for the end of a command, and pass its output on to the person meanwhile."""
     stream = PlainStream(context.emit)
     at = command.end
     context.emit("Waiting for its end\n")

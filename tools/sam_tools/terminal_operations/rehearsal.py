@@ -100,7 +100,7 @@ def tally(changes: Sequence[FileChange]) -> str:
 
 
 def diff_of(change: FileChange, *, applied: bool) -> Diff:
-    """A change as people are shown it, and whether it is there or was only tried."""
+    """Return a change in its displayed form, and whether it was made or only tried."""
     lines = [line for line in change.diff.splitlines() if not line.startswith(("---", "+++"))]
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)

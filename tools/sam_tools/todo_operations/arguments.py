@@ -120,7 +120,7 @@ Lines = Annotated[tuple[Line, ...], BeforeValidator(_lines), AfterValidator(_dis
 
 
 class Numbered(Arguments):
-    """The id comes first in what the model reads and writes."""
+    """The id comes first in the model's input and output."""
 
     id: Id
 
@@ -181,7 +181,7 @@ class TodoDraft(Item, Numbered):
 
 
 class TodoUpdate(Item, Numbered):
-    """The changes of one item; fields that are not passed stay as they are."""
+    """The changes of one item; fields that are not passed are unchanged."""
 
 
 class NewTodo(Item):

@@ -1,4 +1,4 @@
-"""Computes the list to store from what the model asked for; pure functions that return all or raise."""
+"""Computes the list to store from the model's request; pure functions that return all or raise."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

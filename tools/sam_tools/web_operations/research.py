@@ -28,7 +28,7 @@ def host_of(url: str) -> str:
 
 
 def page_header(document: DocumentText, url: str, *, cut: bool) -> str:
-    """Title, address, what is known of the page, and what was left out."""
+    """Return title, address, known facts of the page, and the parts left out."""
     facts = [document.format, *(f"{k}: {v[:_SHOWN]}" for k, v in document.properties.items())]
     lines = [OUTSIDE, document.title, url, "; ".join(facts)]
     notes = [*document.notes, *(["the page was cut at the size limit"] if cut else [])]

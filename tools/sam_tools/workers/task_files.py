@@ -179,7 +179,7 @@ def _path(arguments: TaskArguments) -> str:
 
 
 def _inside(arguments: TaskArguments, name: str) -> str:
-    """A path in the folder of the task. Raises for an absolute path and one that leads out of it."""
+    """Return a path in the folder of the task. Raises for an absolute path and one that leads out of it."""
     path = PurePosixPath(name.strip() or ".")
     if path.is_absolute() or ".." in path.parts or name.startswith("~"):
         raise InvalidArguments(f"{name[:80]!r} is not in the folder of the task.")

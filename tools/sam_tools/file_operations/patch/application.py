@@ -200,7 +200,7 @@ class _Text:
         return _Row(raw, self.separator)
 
     def lines_between(self, begin: int, stop: int) -> list[str]:
-        """A range of lines as they stand in the file, as one text; empty for an empty range."""
+        """Return a range of lines of the file unchanged, as one text; empty for an empty range."""
         if begin == stop:
             return []
         end = "" if self.unended and stop == len(self._raw) else self.separator

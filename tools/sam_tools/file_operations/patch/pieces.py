@@ -8,7 +8,7 @@ from sam_tools.file_operations.patch.binary import Binary
 Mark = Literal[" ", "-", "+"]
 FileType = Literal["file", "link", "submodule", ""]
 ChangeKind = Literal["update", "create", "delete", "copy"]
-"""What a part of a patch does to a file."""
+"""The effect of a part of a patch on a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ class Delegates:
         file: tuple[str, str | None],
         report: Report,
     ) -> Delegation:
-        """Keep what the agent left: a file, an artifact, evidence."""
+        """Store the agent's results: a file, an artifact, evidence."""
         name, before = file
         written = self._folders.read(session.id, name)
         text = written if written and written != before else report.answer.strip()
@@ -168,7 +168,7 @@ class Delegates:
 
 
 def handoff_name(role: str, task: TaskRow | None = None) -> str:
-    """The role's file of the session folder; a todo of EXECUTE has one of its own."""
+    """Return the role's file of the session folder; a todo of EXECUTE has one of its own."""
     if task is None:
         return ROLES[role].handoff
     return f"agent_{role}_output_{task.position + 1}.md"

@@ -194,7 +194,7 @@ def invalid(phase: str, faults: list[str]) -> WorkflowRefused:
 
 
 def chosen_role(payload: QueryPayload) -> tuple[RoleChoice | None, str]:
-    """The role that came with the goal, and why one that came was not taken."""
+    """Return the role that came with the goal, and why another one was not taken."""
     if payload.selected_role:
         choice = named_choice(payload.selected_role)
     elif payload.claude_response:

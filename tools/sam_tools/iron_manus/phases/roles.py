@@ -198,8 +198,7 @@ def choose_role(objective: str, requested: str = "") -> RoleChoice:
 
 
 def model_choice(answer: str) -> RoleChoice | str:
-    """The role chosen in a model's answer (the first JSON object of it), or what is wrong with the
-    answer."""
+    """Return the role in a model's answer (the first JSON object of it), or the fault of the answer."""
     choice: dict[str, object] | None = first_object(answer)
     if choice is None:
         return "there is no JSON object with selected_role in it"
@@ -208,7 +207,7 @@ def model_choice(answer: str) -> RoleChoice | str:
 
 
 def named_choice(name: str, why: str = "") -> RoleChoice | str:
-    """The role of this name as a model's choice, or what is wrong with the name."""
+    """Return the role of this name as a model's choice, or the fault of the name."""
     if not name.strip():
         return "selected_role is missing"
     role = role_named(name)

@@ -65,7 +65,7 @@ _DEEPEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A value as a text gives it: ``low`` to ``high`` is what it may mean, by its digits or as a range."""
+    """A value in a text: ``low`` to ``high`` is its possible range, by its digits or as a range."""
 
     low: float
     high: float

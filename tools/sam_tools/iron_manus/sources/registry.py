@@ -189,11 +189,11 @@ def _rank(ranking: Ranked) -> tuple[bool, bool, float, float, str]:
 
 
 def read_tables(text: str) -> list[ApiEntry]:
-    """The entries of the Markdown tables in a text; what is none is left out (spec A13).
+    """Return the entries of the Markdown tables in a text; other rows are left out (spec A13).
 
-    A table has a header that names its columns: API or name, and of description, keywords, url, base URL,
-    endpoint, documentation, category, auth, HTTPS, CORS, reliability those that there are. Without a
-    column the category is the heading above. A name may be a link to the documentation.
+    A table has a header that names its columns: API or name, and of description, keywords, url, base
+    URL, endpoint, documentation, category, auth, HTTPS, CORS, reliability as far as they exist. Without
+    a column the category is the heading above. A name may be a link to the documentation.
     """
     entries: list[ApiEntry] = []
     columns: list[str] = []
