@@ -18,10 +18,10 @@ from sam_tui.core.ports.code import Drop, EditableFiles, EditStep, Put, Snapshot
 from sam_tui.core.ports.files import StoredFile
 
 _MOST_TEXT = 200_000
-"""Bytes of a file up to which its lines are compared."""
+"""The largest file whose lines are compared, in bytes."""
 _LINK = "120000"
 _TOGETHER = 100
-"""Steps that are made all or not at all; each holds a folder open."""
+"""The most steps of one all-or-none change; each holds a folder open."""
 _TOGETHER_BYTES = 64_000_000
 _LARGEST = 2_000_000_000
 
@@ -45,7 +45,7 @@ class Entry:
 
 
 Difference = tuple[Entry | None, Entry | None]
-"""A file in the one tree and in the other; None where it is not there."""
+"""A file in the one tree and in the other; None in a tree without it."""
 
 
 def differences(store: GitStore, before: str, after: str) -> dict[str, Difference]:

@@ -42,13 +42,13 @@ from sam_tui.core.ports.files import FilesByPath
 from sam_tui.core.text.plain import printable
 
 FOLDER = "checkpoints"
-"""Below the data folder; in it a folder for each workspace."""
+"""The folder in the data folder that has a folder for each workspace."""
 _PRUNE_EVERY = 3600.0
-"""Seconds between two looks at age and size."""
+"""Seconds between two checks of age and size."""
 _INEXACT = 120.0
-"""Seconds that a clock may lose or gain in between."""
+"""The most seconds that a clock may lose or gain between two of its readings."""
 _MOST_DIFFERENCES = 200
-"""Files of a plan whose lines are compared."""
+"""The most files of a plan whose lines are compared."""
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class GitCheckpoints:
         self._limits = limits or CheckpointLimits()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
         self.close = self._thread.shutdown
-        """Finishes what was begun."""
+        """Finishes the work that was begun."""
         self._made: tuple[GitStore, WorkspaceFiles, Timeline] | None = None
 
     # ---- the port

@@ -18,10 +18,10 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.checkpoints import ChangingCall, Checkpoint
 
 _MOST_MODES = 1000
-"""Files with unusual permission bits that one snapshot names."""
+"""The most files with unusual permission bits in the record of one snapshot."""
 _REFS = "refs/snapshots"
 _MOST_NAMES = 10_000
-"""Commits that git is named as arguments; more are named by one commit that has them as parents."""
+"""The most commits that git gets as arguments; more become parents of one commit, which it gets."""
 
 
 @dataclass(frozen=True, slots=True)

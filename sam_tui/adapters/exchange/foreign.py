@@ -24,7 +24,7 @@ _HOST_TEXTS = (
     "# AGENTS.md instructions",
     "<permissions",
 )
-"""How those user messages begin that Codex adds itself."""
+"""The beginnings of user messages that Codex itself adds."""
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 """The kinds of items that are calls in Codex's files, with the field of each that has the arguments."""
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})

@@ -170,7 +170,7 @@ class _Child:
     hold: WorkHold
     folder: Path
     why: str = ""
-    """Why the process was ended, in words; empty if it ended by itself."""
+    """The reason for which the process was ended, in words; empty if it ended by itself."""
     _asks: dict[str, tuple[Ask, float]] = field(default_factory=dict[str, tuple[Ask, float]])
     _heard: bytes = b""
     _process: "subprocess.Popen[bytes] | None" = None

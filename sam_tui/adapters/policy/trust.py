@@ -47,7 +47,7 @@ _MEANINGS = (
     (".agents/", "settings"),
     ("", INSTRUCTIONS),
 )
-"""What a file is for, by the beginning of its path; the first match counts."""
+"""The purpose of a file, by the beginning of its path; the first match counts."""
 _IN_MARKDOWN = frozenset(("a workflow", "a persona of workflows", "a command", "an agent"))
 
 

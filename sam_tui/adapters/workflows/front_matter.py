@@ -43,7 +43,7 @@ class _Loader(yaml.SafeLoader):
     """Plain values only; a date stays the text that it was."""
 
     depth = values = 0
-    """How deep the present value is nested, and how many values were read so far."""
+    """The nesting depth of the present value, and the number of values read so far."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Refuse what could make a small file large."""

@@ -138,7 +138,7 @@ _FOREIGN = re.compile(
     r"<tool_call>|<function=|<function_calls>|<invoke name=|\[TOOL_CALLS\]|<\|python_tag\|>"
     r"|<｜tool▁calls?▁begin｜>|^(?:FUNCTION|Calling tool:) "
 )
-"""How calls begin that models write as text, in the formats of other programs."""
+"""The beginnings of calls that models write as text, in the formats of other programs."""
 _ENDS = (">", "}", "]", ")")
 _NAMES = re.compile(r"[\w.]+")
 _NAME_WITHIN = 200

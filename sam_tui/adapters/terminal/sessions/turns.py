@@ -40,7 +40,7 @@ _PAUSE = 0.05
 _AROUND = 4096
 _ENTERS = re.compile(rb"[\r\n]")
 _KEY_AS_TEXT = re.compile(r"\x1b?\[7717~")
-"""What remains of ``SET_ASIDE`` in a line if a search or another incomplete key took its beginning."""
+"""The rest of ``SET_ASIDE`` in a line if a search or another incomplete key took its beginning."""
 _DRAWS = ("bash", "zsh")
 """Shells that report the end of their prompts, before which typed text is not drawn."""
 _LEFT = "The person left a line unfinished in this terminal, so nothing was typed."

@@ -15,7 +15,7 @@ _EDIT = re.compile(
 )
 _LONGEST_ECHO = 8192
 _COMPLETED = re.compile(r"(?:\x1b\[[0-9;]*m)*[^\s\x1b]{0,8}(?:\x1b\[[0-9;]*m)* +\r \r\Z")
-"""How zsh ends an incomplete last line: a mark, spaces to the edge, and back."""
+"""The end that zsh adds to an incomplete last line: a mark, spaces to the edge, and back."""
 
 
 @dataclass(slots=True)

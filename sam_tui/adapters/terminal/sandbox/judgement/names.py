@@ -86,7 +86,7 @@ class _NameChange:
     """Whether Landlock alone can decide about the change."""
     makes_folder: bool = False
     leads: str = ""
-    """What the new name leads to, in words, if that is no new file or folder; empty otherwise."""
+    """The target of the new name, in words, if it is no new file or folder; empty otherwise."""
 
 
 def judge_open(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:

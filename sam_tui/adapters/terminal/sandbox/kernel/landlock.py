@@ -63,9 +63,9 @@ class Bounds:
     masked: tuple[str, ...] = ()
     """Real paths of secrets and devices that existed when the run began."""
     watched: tuple[str, ...] = ()
-    """Those writable folders in which the supervisor makes every change itself."""
+    """The writable folders in which the supervisor makes every change itself."""
     reads: ReadTerms = field(default_factory=ReadTerms)
-    """What is read without a question; only in supervised runs."""
+    """The paths that are read without a question; only in supervised runs."""
 
     @property
     def hidden(self) -> dict[str, tuple[str, ...]]:
