@@ -28,7 +28,7 @@ def ignore(*numbers: int) -> None:
 
 
 def ignored(number: int) -> bool:
-    """Whether a signal does nothing here, because of ``ignore`` or of whoever started this process."""
+    """Whether a signal does nothing here, because of ``ignore`` or of this process's parent."""
     return signal.getsignal(number) in (signal.SIG_IGN, _nothing)
 
 

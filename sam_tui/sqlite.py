@@ -114,7 +114,7 @@ def make_private(path: Path) -> None:
 
 
 def _make_folder(path: Path) -> None:
-    """Make the folder of a file for its owner alone; restrict one that holds the file or nothing."""
+    """Make the folder of a file for its owner alone; restrict one that is empty or has the file."""
     folder = path.parent
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -239,7 +239,7 @@ def copied(
 
 @contextmanager
 def _source(path: Path) -> Generator[str, None, None]:
-    """The address of a file to copy, with what its log holds."""
+    """Return the address of a file to copy, with the content of its log."""
     log = Path(f"{path}-wal")
     if not log.exists() or not log.stat().st_size:
         yield f"{path.as_uri()}?immutable=1"

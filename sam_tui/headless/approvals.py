@@ -1,8 +1,7 @@
-"""A file between two runs: what one had nobody to ask about, and what a person decided of it.
+"""A file between two runs: the questions that nobody could answer in one, and a person's decisions on them.
 
-Each entry is bound by its hash to the exact call of one conversation and to what was asked about it. A
-call of which an entry is approved is made again by the run that goes on; what is changed in an entry
-makes another call of it, which is asked about anew.
+Each entry is bound by its hash to the exact call of one conversation and to its question. The next run
+repeats the calls of approved entries; a changed entry is another call, and leads to a new question.
 """
 
 import hashlib
@@ -166,7 +165,7 @@ class Approvals:
         return len(entries)
 
     def _of(self, conversation: ConversationId) -> list[Inquiry]:
-        """A subagent's calls are not the conversation's, and nobody could make them again."""
+        """Leave out a subagent's calls: they are not the conversation's, and nobody could repeat them."""
         return [inquiry for inquiry in self._blocked if inquiry.conversation == conversation]
 
     def _entry(self, inquiry: Inquiry) -> BlockedEntry:
@@ -197,7 +196,7 @@ def _subject(inquiry: Inquiry) -> tuple[str, list[str], str]:
 
 
 def read_approvals(path: str, *, required: bool) -> Approvals:
-    """The file, empty where there is none that is ``required``. Raises ``ConfigurationError``."""
+    """Read the file; empty without one, unless it is ``required``. Raises ``ConfigurationError``."""
     path = os.path.abspath(os.path.expanduser(path))
     if not required:
         return Approvals(path)
@@ -259,7 +258,7 @@ class ApprovedCalls:
         return self._model.context_tokens
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """The calls, once; then what the model answers."""
+        """Yield the calls, once; then the model's answers."""
         calls, self._calls = self._calls, ()
         for index, call in enumerate(calls):
             yield CallDelta(index, call.id, call.name, call.arguments)

@@ -130,7 +130,7 @@ def as_sarif(review: ChangeReview) -> str:
 
 
 def as_junit(review: ChangeReview) -> str:
-    """For build servers: a failed case for each finding, one that passed where there is none."""
+    """Return the findings for build servers: a failed case for each, or one passed case."""
     cases = [
         JUnitCase(
             finding.file,
@@ -209,7 +209,7 @@ FORMS: Mapping[str, Callable[[ChangeReview], str]] = {
 
 
 def request_for(diff: str, focus: Sequence[str]) -> str:
-    """The prompt of a review. What is reviewed is material, and may well say otherwise."""
+    """Return the prompt of a review. The reviewed text is material, and may contain other instructions."""
     lines = [
         "Review the change below: say what breaks, with the file and the line in its new state."
         if diff.strip()

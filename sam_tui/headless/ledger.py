@@ -24,7 +24,7 @@ SILENCE_SECONDS = 30.0
 async def batches(
     subscription: Subscription, warn: Callable[[str], None]
 ) -> AsyncGenerator[list[events.Event]]:
-    """The events as they come; ``warn`` hears of a model that is waited for and long says nothing."""
+    """Yield the events as they come; ``warn`` is called when the model stays silent for long."""
     limit = None
     while True:
         try:

@@ -26,7 +26,7 @@ class Partials:
         self._index = 0
 
     def begin(self) -> list[dict[str, object]]:
-        """A request left: a message begins, and whatever streamed before is void."""
+        """Begin a message with its request; everything streamed before is void."""
         self._block, self._index = None, 0
         message: dict[str, object] = {
             "type": "message",

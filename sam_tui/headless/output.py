@@ -1,4 +1,4 @@
-"""Standard output and error of a run, and what becomes of it when nobody reads any more."""
+"""Standard output and error of a run, and its end when nobody reads any more."""
 
 import json
 import os
@@ -134,5 +134,5 @@ def _wait_when_full(stream: TextIO) -> None:
 
 
 def terminal_safe(text: str) -> str:
-    """Text from outside, fit for a person's terminal. What nobody would see is written out."""
+    """Return text from outside that is safe on a terminal. Invisible characters are written out."""
     return show_invisible(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]

@@ -1,7 +1,7 @@
 """Calls in flight: each runs in a task of its own, and its questions find the client that made it.
 
-A call is no part of the request that began it: with protocol 2026-07-28 a question ends the request,
-and the answer comes with the next one, while the call waits in between.
+A call outlives the request that began it: with protocol 2026-07-28 a question ends the request, and the
+answer comes with the next one, while the call waits in between.
 """
 
 import asyncio

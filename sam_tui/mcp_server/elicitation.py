@@ -1,7 +1,7 @@
-"""Questions as forms: what a client shows its person, and what their answer means.
+"""Questions as forms: their content for the person of a client, and the meaning of the answer.
 
-The host words every approval. What models and files said is shown without control characters, and
-a later line of it is indented, so that it cannot pass for a line of ours.
+The host words every approval. Text of models and files is shown without control characters, and its
+later lines are indented, so that none can pass for a line of ours.
 """
 
 from collections.abc import Sequence
@@ -132,7 +132,7 @@ def _target(text: str) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    """A text without its middle, where it is too long: what a command ends with is seen, too."""
+    """Return a text without its middle, if it is too long: the end of a command is seen, too."""
     if len(text) <= most:
         return text
     return f"{text[: most - _END]}[… {len(text) - most:,} characters …]{text[-_END:]}"

@@ -49,7 +49,7 @@ class Resources(Protocol):
         ...
 
     def canonical(self, uri: str) -> str:
-        """One spelling for each resource; the text itself for what is none."""
+        """Return one spelling for each resource; any other text unchanged."""
         ...
 
 

@@ -119,7 +119,7 @@ class WireFault:
 
 
 def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
-    """The message of a line, or what is wrong with it; None where there is nothing to answer."""
+    """Return the message of a line, or its fault; None if there is nothing to answer."""
     if not line.strip():
         return None
     if len(line) > LONGEST:

@@ -150,7 +150,7 @@ class ServerTasks:
                 self._calls.answer(inquiry.id, answer)
 
     def cancel(self, task_id: str, context: Context, client: Client) -> None:
-        """Cancel a task; a finished one stays as it is."""
+        """Cancel a task; a finished one stays finished."""
         self._owned(task_id, context, client).call.running.cancel()
 
     def _questions(self, task: ServerTask) -> dict[str, Inquiry]:

@@ -63,7 +63,7 @@ def _removed(name: str) -> str:
 class PrivateTexts:
     """Private texts, each by a file of its own: in the keyring of the system, else in the file.
 
-    The file is written anew either way, so that other programs see that the text changed.
+    The file is written in both cases, so that other programs see that the text changed.
     """
 
     def read(self, path: str, most: int) -> str:

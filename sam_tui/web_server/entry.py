@@ -85,7 +85,7 @@ class PageLogins:
         return login
 
     def ticket(self, cookie: str, has_secret: HasSecret) -> str | None:
-        """A ticket for the login of this cookie, where its key is there as well."""
+        """Return a ticket for the login of this cookie, if its key is given as well."""
         login = self._login_of(cookie)
         if login is None or not has_secret(login.key):
             return None

@@ -179,7 +179,7 @@ class _Pages:
 
 
 async def _converse(socket: web.WebSocketResponse, workbench: PageWorkbench) -> None:
-    """Pass on what is printed and typed, until either side ends."""
+    """Pass output and input on, until either side ends."""
 
     async def show() -> None:
         with suppress(ConnectionError):

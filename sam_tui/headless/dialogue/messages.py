@@ -201,7 +201,7 @@ async def reading(
 
 @asynccontextmanager
 async def beside(work: Coroutine[object, object, None]) -> AsyncGenerator[None]:
-    """A block that work runs beside; it ends with the block, and a fault of either is raised as it is."""
+    """Run work beside a block and end it with the block; a fault of either is raised unchanged."""
     try:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(work)

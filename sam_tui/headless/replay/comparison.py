@@ -121,7 +121,7 @@ def _lines(file: RecordedFile) -> list[str]:
 
 
 def steady(text: str) -> str:
-    """A text with words for what is another in each run."""
+    """Return a text with words in place of the parts that differ in each run."""
     for pattern, word in _PATTERNS:
         text = pattern.sub(word, text)
     return text

@@ -48,7 +48,7 @@ class RecordedModel:
         self._subagents = [_SubagentSteps(recorded) for recorded in scenario.subagents]
 
     def begin(self, turn: int) -> None:
-        """A turn begins: what was left of the one before is not played."""
+        """Begin a turn: the rest of the one before is not played."""
         self._steps = list(self._scenario.turns[turn].steps)
 
     def joining(self) -> Sequence[str]:
@@ -130,7 +130,7 @@ class RecordedReplies:
         }
 
     def __call__(self, inquiry: Inquiry) -> Answer | None:
-        """The recorded answer; None leaves it to nobody."""
+        """Return the recorded answer, or None."""
         request = inquiry.request
         if not isinstance(request, ApprovalRequest):
             text = self._answers.get(inquiry.call)

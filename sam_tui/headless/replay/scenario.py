@@ -208,7 +208,7 @@ class PathPlaceholders:
 
 
 def numbered(messages: Iterable[Message], subagent: int = 0) -> Mapping[CallId, str]:
-    """The calls of a conversation by what a recording names them, that of a subagent counted from 1."""
+    """Return a recording's names for the calls of a conversation; a subagent's are counted from 1."""
     whose = f"subagent_{subagent}_" if subagent else ""
     ids = dict.fromkeys(call.id for call in calls_of(messages))
     return {call: f"{whose}call_{number}" for number, call in enumerate(ids, 1)}

@@ -69,7 +69,7 @@ class StoredEvents:
         return self._last
 
     def stream(self, session: "SessionEvents", number: int) -> str | None:
-        """The stream of an event; None for an event of another session or one that is no longer stored."""
+        """Return the stream of an event; None for one of another session or one no longer stored."""
         entry = self._entries.get(number)
         return entry.stream if entry is not None and entry.session is session else None
 

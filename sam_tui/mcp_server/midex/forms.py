@@ -106,7 +106,7 @@ def current_step_form(view: ExecutionView, tickets: Sequence[Ticket]) -> dict[st
 
 
 def status_form(view: ExecutionView) -> dict[str, object]:
-    """``workflow_status``: totals are of the definition and of what plans added to it."""
+    """Return ``workflow_status``: its totals count the definition's steps and those that plans added."""
     return {
         "execution_id": view.id,
         "workflow_name": view.workflow,

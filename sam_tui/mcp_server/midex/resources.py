@@ -43,7 +43,7 @@ class ResourceAddress:
 
 
 def address(uri: str) -> ResourceAddress | None:
-    """The parts of a ``midex://`` URI, or None for what is none."""
+    """Return the parts of a ``midex://`` URI, or None for any other text."""
     match = re.fullmatch(r"midex://([^/?#]+)/([^?#]*)(?:\?([^#]*))?", uri, re.IGNORECASE)
     if match is None or len(uri) > 4000:
         return None

@@ -106,7 +106,7 @@ class MidexToolbox:
         return self._named(name) is not None
 
     async def run(self, request: ToolRequest) -> types.CallToolResult:
-        """Run one call; what is refused is a result with a code."""
+        """Run one call; a refusal is a result with a code."""
         entry = self._named(request.name)
         assert entry is not None
         unknown = UnknownArguments()
@@ -225,7 +225,7 @@ class MidexToolbox:
     # -- what a client does not answer for -----------------------------------------------------
 
     async def _run_tool(self, ticket: Ticket, token: str, request: ToolRequest) -> Advanced:
-        """The call of a tool step, made here; an approval that nobody can give leaves it open."""
+        """Run the call of a tool step here; an approval that nobody can give leaves it open."""
         self._claims.take((ticket,), request.client)
         conversation = request.client.conversation
         with self._workflows.claims.hold(ticket.execution_id) as mine:
@@ -249,7 +249,7 @@ class MidexToolbox:
     # -- what a verb led to --------------------------------------------------------------------
 
     def _opened(self, done: Advanced, request: ToolRequest) -> Answer:
-        """The next step to do, in seed 003's names, and every other one that is open."""
+        """Return the next step to do, in seed 003's names, and every other open one."""
         view = self._workflows.records.execution(done.execution_id)
         answer = _summary(done, view)
         if done.state != "running":
