@@ -1,4 +1,4 @@
-"""A git worktree for a conversation: a folder and a branch beside the repository, merged or dropped."""
+"""A git worktree for a conversation: a folder and a branch next to the repository, merged or dropped."""
 
 import os
 import re

@@ -147,7 +147,7 @@ class Restoration:
         self._modes = modes
 
     def run(self, changes: Mapping[str, Difference]) -> None:
-        """Restore the older side of each difference; files that cannot be restored stay as they are.
+        """Restore the older side of each difference; files that cannot be restored are unchanged.
 
         Raises ``CheckpointError`` with the names.
         """

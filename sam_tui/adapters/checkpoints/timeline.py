@@ -136,7 +136,7 @@ class Timeline:
 
 
 def _who(at: float) -> str:
-    """The lines of a commit that say who made it, and when."""
+    """Return the lines of a commit with its author and time."""
     who = f"sam-tui <> {int(at)} +0000"
     return f"author {who}\ncommitter {who}\n"
 

@@ -198,7 +198,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def insist_unchanged(entry: OpenedEntry, where: Location, before: Snapshot) -> None:
-    """Raise ``ToolError`` unless the file is still the one that was read."""
+    """Raise ``ToolError`` if the file changed since it was read."""
     try:
         same = stamp_of(entry.stat()) == before.stamp
     except FileNotFoundError:

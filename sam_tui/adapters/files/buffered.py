@@ -194,7 +194,7 @@ class BufferedFiles(LocalFiles):
 
 
 def _untouched(step: Put, now: Snapshot | None) -> bool:
-    """Whether a file is as it was before an edit."""
+    """Whether a file is in its state before an edit."""
     if step.before is None or now is None:
         return step.before is None and now is None
     return now.stamp == step.before.stamp

@@ -259,7 +259,7 @@ def queue_name(role: str) -> str:
 
 
 def failure(parent: str, task: str, role: str, why: str) -> messages.SubTaskResult:
-    """The result of work that came to nothing."""
+    """Return the result of work that failed."""
     return messages.SubTaskResult(
         sub_task_id=task,
         parent_task_id=parent,

@@ -182,7 +182,7 @@ def _meant(model: str) -> Provider | None:
 
 
 def model_string(name: str, beside: str) -> str:
-    """The model string for a server's ``name``, at the address where ``beside`` is found."""
+    """Return the model string for a server's ``name``, at the address that serves ``beside``."""
     like = _named(beside)
     if like is not None:
         return f"{like.prefix}/{name}"

@@ -133,7 +133,7 @@ class Logins:
 
 
 def challenge_path(path: str) -> str:
-    """The file of the challenge of a refused request, beside the file of the server's login."""
+    """Return the file of a refused request's challenge, next to the file of the server's login."""
     return f"{path}.challenge"
 
 

@@ -173,7 +173,7 @@ def _choices(field: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The options of a field: labels, and the values that they stand for."""
+    """Return the options of a field: labels and their values."""
     if field.get("type") == "array":
         field = mapping_of(field.get("items"))
     if values := [str(value) for value in _listed(field, "enum")]:

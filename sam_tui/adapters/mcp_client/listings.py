@@ -38,7 +38,7 @@ class Listing(Generic[Entry]):
     faults: Sequence[tuple[str, str]] = ()
 
     def left_out(self, kind: str = "") -> list[RawTool]:
-        """The faults as tools that are not offered, so that people are told."""
+        """Return the faults as tools that are not offered, so that people learn of them."""
         return [RawTool(f"{kind} {name}".strip(), "", {}, why) for name, why in self.faults]
 
 

@@ -117,7 +117,7 @@ _UNQUOTED_PATTERN = re.compile(r"(?<!\\)[*?\[]")
 
 
 def word_of(node: "Node") -> Word:
-    """The word that a node stands for."""
+    """Return the word of a node."""
     source = text_of(node)
     static, pattern, pieces = True, False, list[str]()
     for part in _parts(node):

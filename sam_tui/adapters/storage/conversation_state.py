@@ -140,7 +140,7 @@ class SqliteTodos:
             )
 
     def load_edits(self, conversation: ConversationId) -> tuple[EditSpan, ...]:
-        """The edits of which the model has not been told, oldest first; none if they cannot be read."""
+        """Return the edits that are new to the model, oldest first; none if they cannot be read."""
         rows = self._database.query(
             "SELECT edits FROM todos WHERE conversation = ?", storable(conversation)
         )
@@ -150,7 +150,7 @@ class SqliteTodos:
             return ()
 
     def save_edits(self, conversation: ConversationId, spans: Sequence[EditSpan]) -> None:
-        """Replace the edits of the todo list that the model is still to be told of."""
+        """Replace the edits of the todo list that are new to the model."""
         with self._writers.writing(conversation) as connection:
             connection.execute(
                 "UPDATE todos SET edits = ? WHERE conversation = ?",

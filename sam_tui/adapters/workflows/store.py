@@ -76,7 +76,7 @@ class SqliteUnit(SqliteReader):
         self._save(row, "tasks", ("execution", "step", "revision", "position"))
 
     def save_edge(self, row: workflows.EdgeRow) -> None:
-        """Insert an edge; an existing one stays as it is."""
+        """Insert an edge; an existing one is unchanged."""
         sql = upsert(workflows.EdgeRow, "edges", columns(workflows.EdgeRow)).partition(
             " ON CONFLICT"
         )[0]

@@ -36,7 +36,7 @@ _FACTS = {"author": "author", "date": "published", "sitename": "site", "descript
 
 
 def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
-    """The main text as Markdown; all text of the page where no main part can be told."""
+    """Return the main text as Markdown, or all text of the page if no main part is recognized."""
     tree = parse_html(data, media_type)
     notes: list[str] = []
     with understood("page", MarkupError):

@@ -50,7 +50,7 @@ class Admission:
     root: str
 
     def url_guard(self, settings: "ServerSettings") -> "UrlGuard":
-        """Return the guard of a server's addresses: a person's own file may name some of this machine."""
+        """Return the guard of a server's addresses; only own files and ``local`` permit private ones."""
         from sam_tui.adapters.mcp_client.transports.http_transport import names_address, origin_of
 
         own = settings.source in ("user", "flag")

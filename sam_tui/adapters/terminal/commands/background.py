@@ -1,4 +1,4 @@
-"""Commands beside the conversation: started there, or sent there by the person; read and ended by id."""
+"""Commands in the background: started there, or sent there by the person; read and ended by id."""
 
 import asyncio
 import time
@@ -319,7 +319,7 @@ class PortedCommands:
             await running.stop()
 
     def watch(self, moved: Callable[[RunningCommand], None]) -> Callable[[], None]:
-        """Call ``moved`` when one comes to the background and when it ended; returns how to stop."""
+        """Call ``moved`` when a command comes to the background or ends; return how to stop."""
         self._watchers.append(moved)
         return lambda: self._watchers.remove(moved)
 

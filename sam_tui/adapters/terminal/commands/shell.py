@@ -308,7 +308,7 @@ class _Execution:
         self._process.poll()
 
     async def _drain(self) -> None:
-        """Read what the pipes hold; wait briefly if another process keeps one open."""
+        """Read the content of the pipes; wait briefly if another process keeps one open."""
         for pipe in self._pipes:
             pipe.empty()
         if waiting := [pipe.drained for pipe in self._pipes if not pipe.drained.done()]:

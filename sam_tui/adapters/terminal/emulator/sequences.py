@@ -225,7 +225,7 @@ class Sequences:
         self._colours.act(body, self._plain_colour)
 
     def _plain_colour(self, number: int) -> bytes:
-        """The colour of text (10) or ground (11), as the library tells it."""
+        """Return the library's colour of text (10) or ground (11)."""
         self._terminal.feed(b"\x1b]%d;?\x07" % number)
         return self._answers.pop()[len(b"\x1b]10;") : -1]
 
@@ -248,7 +248,7 @@ class Sequences:
         """XTWINOPS: the icon has no title, and its stack is not the window's."""
 
     def set_extent(self, body: bytes) -> None:
-        """DECSACE: whether attributes are changed in a rectangle or along lines, which is only told."""
+        """Set whether attributes change in a rectangle or along lines (DECSACE), which is only reported."""
         self._extent = b"2" if body == b"[2*x" else b"1"
 
     def keep_title(self, body: bytes) -> None:

@@ -106,7 +106,7 @@ class TypedLine:
         self._at = 0
 
     def readings(self) -> list[str]:
-        """The texts that the typed line may stand for, without surrounding blanks or empty ones."""
+        """Return the possible readings of the typed line, without surrounding blanks or empty ones."""
         both = (bytes(self._came), bytes(self._cells))
         lines = [text.decode(errors="replace").strip() for text in both]
         return [text for text in dict.fromkeys(lines) if text]

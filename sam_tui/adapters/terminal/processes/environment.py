@@ -51,7 +51,7 @@ _COLOUR_FORCING = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"})
 
 
 class Misses:
-    """Withheld variables that failed commands may have wanted: the person is told once of each."""
+    """Withheld variables that failed commands may have needed: each is reported once."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell

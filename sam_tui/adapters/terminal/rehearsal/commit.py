@@ -119,7 +119,7 @@ def _delete(workspace: str, path: str) -> None:
 
 
 def _place(workspace: str, path: str, fresh: str) -> None:
-    """Move a staged file to its path, following no link; across file systems by a copy beside it."""
+    """Move a staged file to its path, following no link; across file systems by a copy next to it."""
     with _folder_of(workspace, path) as (within, name):
         try:
             os.replace(fresh, name, dst_dir_fd=within)

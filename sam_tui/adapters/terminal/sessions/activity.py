@@ -137,7 +137,7 @@ _ESCALATION = 10.0
 
 
 class Activity:
-    """Tells states from output, marks and processes, and waits for them."""
+    """Determines states by output, marks and processes, and waits for them."""
 
     def __init__(self, pty: Pty, log: ShellLog, history: OutputHistory) -> None:
         self._pty = pty

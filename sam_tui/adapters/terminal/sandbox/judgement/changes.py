@@ -202,7 +202,7 @@ def make_inside(
     *,
     content: str = "",
 ) -> None:
-    """Make a name: ``make`` gets the umask. ``content`` describes what a place there would start."""
+    """Make a name: ``make`` gets the umask. ``content`` describes the program that a place would start."""
     real, kind = spot
     rights = watch.rights(call, make=True)
 

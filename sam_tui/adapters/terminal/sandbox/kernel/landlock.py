@@ -182,7 +182,7 @@ def identity(path: str, *, listing: bool = False) -> tuple[str, int, int, int]:
 def _read_within(
     readable: tuple[str, ...] | None, split: Sequence[str], masked: Sequence[str]
 ) -> Iterable[str]:
-    """The paths to allow for reading as a whole: beside the way to a secret, and below ``readable``."""
+    """Return the paths to read as a whole: next to the path of a secret, and below ``readable``."""
     if readable is None:
         return _readable(split, masked)
     below = tuple(f"{path.rstrip('/')}/" for path in readable)
@@ -194,7 +194,7 @@ def _read_within(
 
 
 def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
-    """Every path beside the way to a secret."""
+    """Return every path next to the path of a secret."""
     hidden = set(masked) | set(split)
     allowed: list[str] = []
     for folder in split:

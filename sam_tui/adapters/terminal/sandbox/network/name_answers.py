@@ -78,7 +78,7 @@ class Naming:
 def answer_datagram(
     server: socket.socket, naming: Naming, refused: Callable[[int], Refused]
 ) -> None:
-    """Answer one datagram. ``refused`` is told by the port that asked."""
+    """Answer one datagram. ``refused`` gets the port that asked."""
     try:
         message, ancillary, _, sender = server.recvmsg(_READ, 128, socket.MSG_DONTWAIT)
         question = dns.DnsQuestion.read(message)

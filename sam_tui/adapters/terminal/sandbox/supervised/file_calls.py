@@ -234,7 +234,7 @@ def change_mode(handle: int, mode: int) -> None:
 
 
 def change_owner(handle: int, user: int, group: int) -> None:
-    """Set owner and group; 2^32-1 leaves one as it is. Raises OSError."""
+    """Set owner and group; 2^32-1 leaves one unchanged. Raises OSError."""
     calls.call("fchownat", handle, b"", user, group, calls.AT_EMPTY_PATH)
 
 

@@ -124,7 +124,7 @@ def change_of(why: str, before: bytes | None, after: bytes) -> PlaceChange:
 
 
 def digest_of(content: bytes) -> str:
-    """The digest that tells contents apart."""
+    """Return a digest that distinguishes contents."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -197,7 +197,7 @@ class WatchedPlaces:
         self._asked: dict[str, list[Callable[[], None]]] = {}
         self._settled: list[Callable[[], None]] = []
         self.drafted = False
-        """Whether the program was told that places are being written."""
+        """Whether the program knows that places are being written."""
 
     def root_of(self, real: str) -> str:
         """The watched folder that a real path is or lies in; empty for none."""
