@@ -256,7 +256,7 @@ class WorkflowMoved:
 
 @dataclass(frozen=True, slots=True)
 class HookStarted:
-    """A hook runs at ``event``, a name of the convention; ``run`` tells it from others."""
+    """A hook runs at ``event``, a name of the convention; ``run`` is its id."""
 
     conversation: ConversationId
     call: CallId

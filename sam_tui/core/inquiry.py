@@ -223,9 +223,9 @@ def _kind(request: ApprovalRequest | Question) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The answer to an ``ApprovalRequest``; ``comment`` reaches the model beside either answer.
+    """The answer to an ``ApprovalRequest``; ``comment`` reaches the model with either answer.
 
-    ``scope`` is the id of one of the request's ``choices`` where ``choice`` is ``scope``.
+    ``scope`` is the id of one of the request's ``choices`` if ``choice`` is ``scope``.
     """
 
     choice: ApprovalChoice

@@ -57,7 +57,7 @@ class Session:
         self._history.close()
 
     async def ask_aside(self, question: str) -> "SideAnswer":
-        """Ask beside the conversation, also while a turn runs: see ``drivers.side_question``."""
+        """Ask a side question, also while a turn runs: see ``drivers.side_question``."""
         from sam_tui.core.agent.drivers.side_question import ask_aside
 
         return await ask_aside(self._engine, self.model, self._history, question)

@@ -96,7 +96,7 @@ class Surroundings:
     engine: Callable[[], TurnEngine]
     open_model: "OpenModel"
     model_host: Callable[[str], str]
-    """The host of a model by its name; an empty name stands for the model that the person chose."""
+    """Returns the host of a model by its name; for an empty name that of the person's model."""
     system: Callable[[str, str], str]
     """The text of a system prompt, from its id and, in place of it, a text."""
     join_topic: Callable[[ConversationId, str], None]

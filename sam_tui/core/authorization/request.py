@@ -181,7 +181,7 @@ def unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) ->
 def question_of(
     request: Request, explained: Explanation, policy: Policy, choices: tuple[ScopeChoice, ...]
 ) -> ApprovalRequest:
-    """The question that a request comes to."""
+    """Return the question for a request."""
     return ApprovalRequest(
         operation=request.operation,
         summary=request.summary,

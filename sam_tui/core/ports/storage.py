@@ -174,7 +174,7 @@ class ConversationStore(Protocol):
         opening: Sequence[Message],
         archived: Sequence[ArchivedChunk] = (),
     ) -> None:
-        """Let ``opening`` stand for the first ``dropped`` of ``messages``; nothing is deleted.
+        """Replace the first ``dropped`` of ``messages`` by ``opening``; nothing is deleted.
 
         ``archived`` enters the archive in the same step: all of it is there, or nothing.
         """

@@ -344,7 +344,7 @@ class WorkflowUnit(WorkflowReader, Protocol):
     """One write transaction, committed whole when its block ends, or not at all."""
 
     def follow_clock(self, now: float, running: float, boot: str) -> None:
-        """Note the time of day beside the seconds that a start of the machine lasts.
+        """Note the time of day and the seconds since the machine's start.
 
         By how much the time of day was put elsewhere since it was noted, by as much are the times of
         what is open: deadlines, tokens, beginnings.

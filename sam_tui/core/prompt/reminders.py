@@ -1,4 +1,4 @@
-"""Reminders: what one may look at, and when it is added. Append-only, so what was sent stays as sent.
+"""Reminders: their input, and when one is added. Append-only: sent messages never change.
 
 Every reminder with new content is put right before a new user message (seed 004,
 Injection Flow). Inside a tool loop one is appended only when it changed since the model last saw it.

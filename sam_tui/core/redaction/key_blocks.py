@@ -1,4 +1,4 @@
-"""Private keys of many lines, whole or cut off at either end, however their lines are told."""
+"""Private keys of many lines, whole or cut off at either end, in any form of lines."""
 
 import re
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ class Subtask:
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """One item. Times are seconds since the epoch; ``progress`` is 0 to 1 or None when not told.
+    """One item. Times are seconds since the epoch; ``progress`` is 0 to 1 or None if not reported.
 
     ``estimate_minutes`` is how long it is thought to take, None when not told. ``evidence`` names
     what proves it, a short line each: ids of tool calls, files, commands.

@@ -105,8 +105,8 @@ def _last_started(running: Sequence[Todo], started: Sequence[int]) -> int:
 
 
 def consistent(item: Todo) -> Todo:
-    """An item whose fields fit its status: told progress of a completed one is 1, and only a blocked
-    one has a reason."""
+    """Return the item with fields that fit its status: reported progress of a completed one is 1, and
+    only a blocked one has a reason."""
     progress = item.progress
     if item.status == "completed" and progress is not None:
         progress = 1.0

@@ -120,7 +120,7 @@ class Hooking:
         return self._together([answers[index] for index in range(len(waiting))], asker)
 
     def beside(self, inquiry: Inquiry) -> Coroutine[object, object, None] | None:
-        """A coroutine that tells the hooks that the person is asked something; None if no hook listens."""
+        """Return a coroutine that informs hooks about a question to the person; None if no hook listens."""
         request = inquiry.request
         if isinstance(request, ApprovalRequest):
             kind, words = "permission_prompt", f"Permission is needed: {request.summary}"

@@ -56,7 +56,7 @@ class OutsideQuestions:
         return paths
 
     async def confirm_rehearsal(self, words: str, changes: Sequence[Diff]) -> bool:
-        """Whether the changes of a rehearsal are made."""
+        """Ask whether the changes of a rehearsal are made."""
         try:
             decision = await self._guard.decide_kept(self._run, words, changes)
         except asyncio.CancelledError:

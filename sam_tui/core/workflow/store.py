@@ -41,7 +41,7 @@ DAY = 86_400.0
 
 
 class Transactions:
-    """Write transactions of one store. ``announce`` hears each event after its commit."""
+    """Write transactions of one store. ``announce`` gets each event after its commit."""
 
     def __init__(
         self, store: WorkflowStore, clock: Clock, announce: Callable[[EventRow], None]

@@ -140,7 +140,7 @@ def _lists(name: str, words: Sequence[Word], command: Program) -> bool:
 
 
 def _only_tells_with(name: str, others: int) -> bool:
-    """Whether a command only tells with so many words that are no flags known of it."""
+    """Whether a command with so many words that are no flags only prints information."""
     match name:
         case "remote":
             return not others

@@ -167,7 +167,7 @@ def split_port(where: str) -> tuple[str, int | None]:
 
 
 def family(host: str) -> str:
-    """``*.domain`` of the hosts beside and below a host, where one owner has them all; else empty."""
+    """Return ``*.domain`` for the siblings of a host, if one owner has them all; else empty."""
     if address_of(host) is not None or "." not in host:
         return ""
     parent = host.partition(".")[2]

@@ -219,7 +219,7 @@ SUFFIXES: dict[str, Place] = {".code-workspace": _EDITOR, ".sublime-project": _E
 UNHEEDED = (".gitignore", ".gitkeep", "license", "license.txt")
 """Names of files that no program runs or reads as instructions, in any folder."""
 BY_DIRENV = frozenset(("flake.nix", "shell.nix", "default.nix", "devenv.nix", "devbox.json"))
-"""Files that a trusted `.envrc` beside them may use when a shell enters the folder."""
+"""Files that a trusted `.envrc` in the same folder may use when a shell enters it."""
 OF_ENVIRONMENTS = re.compile(r"\.?mise\.[^/]+\.toml")
 """Files that mise reads for one of its environments."""
 INSTALLED = frozenset((

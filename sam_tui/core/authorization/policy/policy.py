@@ -161,7 +161,7 @@ _BACKSPACES = str.maketrans("", "", "\x08\x7f")
 
 
 def _entered(keys: str) -> str:
-    """The lines that keys come to at a prompt, as far as a line editor can be foretold."""
+    """Return the lines that keys produce at a prompt, as far as a line editor can be foretold."""
     lines, count = keys.translate(_LINE_KEYS), 1
     while count:
         lines, count = _RUBBED_OUT.subn("", lines)

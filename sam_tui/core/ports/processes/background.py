@@ -1,4 +1,4 @@
-"""Commands beside the conversation: begun there, or let go on there by the person."""
+"""Commands in the background: started there, or sent there by the person."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -111,7 +111,7 @@ class BackgroundCommands(Protocol):
         ...
 
     def watch(self, moved: Callable[[BackgroundCommand], None]) -> Callable[[], None]:
-        """Call ``moved`` when one comes to the background and when it ended; returns how to stop."""
+        """Call ``moved`` when a command comes to the background or ends; return how to stop."""
         ...
 
     async def close_all(self) -> None:

@@ -1,4 +1,4 @@
-"""Tasks: named commands of a workspace, and their runs beside the conversation."""
+"""Tasks: named commands of a workspace, and their runs in the background."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -147,10 +147,10 @@ class SessionOutput:
 
 @dataclass(frozen=True, slots=True)
 class CommandRecord:
-    """One command that a session's shell ran, as the shell itself told.
+    """One command that a session's shell ran, as the shell reported it.
 
-    ``start`` and ``end`` are the session's output indexes around what it printed. ``end``,
-    ``exit_code`` and ``seconds`` are None while it runs; ``cwd`` is where it was started.
+    ``start`` and ``end`` are the session's output indexes around its output. ``end``, ``exit_code`` and
+    ``seconds`` are None while it runs; ``cwd`` is the folder in which it was started.
     """
 
     command: str

@@ -70,7 +70,7 @@ def fill_text(text: str, scope: Mapping[str, object]) -> str:
 
 
 class _Filling:
-    """The references of one value, and how many characters they may still come to."""
+    """The references of one value, and how many more characters they may add."""
 
     def __init__(self, scope: Mapping[str, object]) -> None:
         self._scope = scope

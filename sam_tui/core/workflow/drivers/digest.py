@@ -94,7 +94,7 @@ class ModelDigest:
         return [step for step in steps if step.parent and step.parent in needs]
 
     async def _summarise(self, step: str, source: StepView) -> None:
-        """Put a summary beside a long result. One of the same text is taken again."""
+        """Store a summary of a long result. One of the same text is used again."""
         text = self._whole(source)
         key = sha256(text)
         summary = self._records.summary(self._execution, key)

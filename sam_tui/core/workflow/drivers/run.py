@@ -63,7 +63,7 @@ class EvidenceRecorder:
             self._subscription = None
 
     def flush(self) -> None:
-        """Write down everything heard. Called before a step hands in its output."""
+        """Store all recorded evidence. Called before a step hands in its output."""
         if calls := self.take():
             self._workflows.notes.add_evidence(calls)
 

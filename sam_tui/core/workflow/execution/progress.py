@@ -115,7 +115,7 @@ def _idle_list(case: ExecutionCase, running: list[StepRow]) -> StepRow | None:
 
 
 def _may_begin(case: ExecutionCase, row: StepRow, running: list[StepRow]) -> bool:
-    """Whether it may run beside what runs: within the limit, and nothing that wants to be alone."""
+    """Whether it may run beside the running steps: within the limit, and none must run alone."""
     if not running:
         return True
     alone = any(not case.spec(other.id).parallel for other in [row, *running])
@@ -233,5 +233,5 @@ def _end(case: ExecutionCase, failed: list[StepRow]) -> bool:
 
 
 def _replans(case: ExecutionCase, row: StepRow) -> bool:
-    """Whether a failed step waited for those beside it, to have its plan made anew."""
+    """Whether a failed step waited for the steps that ran with it, to have its plan made anew."""
     return chosen(case.spec(row.id).on_fail, None).kind == "replan"
