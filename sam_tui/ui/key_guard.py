@@ -1,4 +1,4 @@
-"""Against stray keys: a question comes up only in a pause, and hears nothing for a moment."""
+"""Against stray keys: a question appears only in a pause, and ignores keys for a moment."""
 
 import time
 from collections.abc import Callable

@@ -32,7 +32,7 @@ _ROUND: tuple["PermissionMode", ...] = ("ask", "ask-all", "accept-edits", "plan"
 
 
 class Authorization:
-    """Opens both dialogs, changes the mode, and tells when the folder is not trusted, or no longer."""
+    """Opens both dialogs, changes the mode, and warns if the folder is not trusted, or no longer."""
 
     def __init__(self, context: Context, patience: Patience) -> None:
         self._context = context
@@ -185,7 +185,7 @@ class Authorization:
         self._context.screen.status.flash(f"{mode}: {MODES[mode]}")
 
     def _writers(self) -> str:
-        """The names of running work beside the conversation that may write to the workspace."""
+        """Return the names of running background work that may write to the workspace."""
         servers = [
             f"MCP server {one_line(report.name, 40)}"
             for report in self._runtime.servers.reports()

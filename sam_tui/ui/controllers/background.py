@@ -1,4 +1,4 @@
-"""Commands beside the conversation: sent there by the person, listed, read, ended, brought back."""
+"""Commands in the background: sent there by the person, listed, read, ended, brought back."""
 
 import time
 from collections.abc import Callable

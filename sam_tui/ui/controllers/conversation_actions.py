@@ -42,9 +42,9 @@ class ConversationActions:
         self._conversations = conversations
 
     def edit_todos(self, event: TodoEditAsked) -> None:
-        """Change the list; the panel follows when the board tells of it.
+        """Change the list; the panel follows once the board announces it.
 
-        The first item of a new conversation opens it. What is refused is said.
+        The first item of a new conversation opens it. A refusal is shown.
         """
         try:
             session = self._current.session

@@ -37,7 +37,7 @@ class LayoutCompositor(Compositor):
         return super().full_map
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
-        """Lay all out; tells which widgets were hidden, shown and resized."""
+        """Lay all out; return which widgets were hidden, shown and resized."""
         self._full_map = self._reflowed_map
         result = super().reflow(parent, size)
         self._reflowed_map = self._full_map

@@ -68,7 +68,7 @@ class ReviewRow:
 
 
 def forward_difference(difference: str) -> str:
-    """The difference forward in time, from one that leads back: signs swapped, removed lines first."""
+    """Return a difference forward in time, from one backward: signs swapped, removed lines first."""
     lines: list[str] = []
     removed: list[str] = []
     added: list[str] = []

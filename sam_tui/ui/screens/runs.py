@@ -1,4 +1,4 @@
-"""The runs of workflows: a list, and beside it the chosen one with its steps, gate and events."""
+"""The runs of workflows: a list, and the chosen one with its steps, gate and events."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""A list to choose from, and the keys that move through it while a field beside it has them."""
+"""A list to choose from, and the keys that move through it while another field has the focus."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
@@ -78,7 +78,7 @@ class ChoiceList(OptionList):
 
     @property
     def moves(self) -> Mapping[str, Callable[[], None]]:
-        """The movements of the list by key, for a field beside it that has the focus."""
+        """Return the movements of the list by key, for another field that has the focus."""
         return {
             "up": self.action_cursor_up,
             "down": self.action_cursor_down,

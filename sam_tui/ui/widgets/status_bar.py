@@ -66,7 +66,7 @@ class Standing:
     audit: str = ""
     """A warning that the audit log is damaged; empty if it is not."""
     beside: str = ""
-    """What runs beside the conversation."""
+    """Work in the background."""
     sessions: tuple[str, str] = ("", "")
     """The state of the terminals: text and style."""
     offer: str = ""
@@ -173,7 +173,7 @@ class StatusBar(Widget):
         self.show()
 
     def show(self) -> None:
-        """Draw again if it tells something else now, and let the indicator move or rest."""
+        """Draw again if the content changed, and let the indicator move or rest."""
         if self._timer is not None:
             if self.activity.busy:
                 self._timer.resume()

@@ -87,7 +87,7 @@ class TerminalRecordings:
             self._context.screen.set_focus(view)
 
     def export(self, path: str) -> None:
-        """Write a copy without secrets beside a recording."""
+        """Write a copy without secrets next to a recording."""
         self._context.app.run_worker(self._export(path), group="export")
 
     async def _export(self, path: str) -> None:

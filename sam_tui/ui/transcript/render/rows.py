@@ -149,7 +149,7 @@ class Canvas:
 
     @property
     def room(self) -> int:
-        """Cells left for content beside the leads."""
+        """The cells for content next to the leads."""
         return max(1, self.width - 1 - sum(cell_len(lead.following[0]) for lead in self.leads))
 
     def push(self, lead: Lead) -> bool:

@@ -161,7 +161,7 @@ class TerminalCanvas(Widget):
         return regions
 
     def _follow_cursor(self, screen: "Screen") -> list[Region]:
-        """The rows that the cursor left and came to."""
+        """Return the rows that the cursor left and entered."""
         cursor, before = screen.cursor, self._cursor
         if cursor == before:
             return []
