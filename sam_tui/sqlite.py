@@ -50,7 +50,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[sqlite3.Connection,
 
 @contextmanager
 def alone(lock: Path) -> Generator[None, None, None]:
-    """Prepare a file in one process at a time; ``lock`` lies beside it.
+    """Prepare a file in one process at a time; ``lock`` is a file next to it.
 
     SQLite's own waiting does not cover the change to a write-ahead log.
     """
@@ -219,9 +219,9 @@ def opened(
 def copied(
     path: Path, steps: Sequence[MigrationStep], decode: Callable[[bytes], str]
 ) -> sqlite3.Connection:
-    """A copy of a file in memory with all its steps, for where nothing can be written beside it.
+    """Copy a file into memory with all its steps, if nothing can be written next to it.
 
-    SQLite needs files beside a write-ahead log even to read it: one that holds anything is read from a
+    SQLite needs files beside a write-ahead log even to read it: a log with content is read from a
     temporary folder. Raises ``sqlite3.Error``, ``OSError`` and ``NewerDatabase``.
     """
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)

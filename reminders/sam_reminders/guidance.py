@@ -127,7 +127,7 @@ OfferedAgents = Callable[[], DefinitionListing]
 
 
 class SkillsReminder:
-    """Names and descriptions, told at the beginning and when they changed."""
+    """Names and descriptions of skills, at the beginning and after a change."""
 
     name = "skills"
     trigger = "skills come or go"
@@ -148,7 +148,7 @@ class SkillsReminder:
 
 
 class AgentsReminder:
-    """Names and descriptions of the agents that ``run_subagent`` can send, told as skills are."""
+    """Names and descriptions of the agents that ``run_subagent`` can send, at the same times as skills."""
 
     name = "agents"
     trigger = "agents come or go"

@@ -152,7 +152,7 @@ class ClientTerminals:
         return terminal.writer is not None
 
     async def release(self, call: str) -> None:
-        """Let the client forget a terminal; it may go on displaying it. One that still runs is ended."""
+        """Let the client forget a terminal; it may go on displaying it. A running one is ended."""
         terminal = self._by_call.pop(call, None)
         if terminal is None:
             return

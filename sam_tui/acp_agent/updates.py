@@ -322,7 +322,7 @@ class SessionUpdates:
 
     @staticmethod
     def _terminal_exit(display: Sequence[Display], identifier: str) -> dict[str, object] | None:
-        """The exit of a command, sent beside the result of its call."""
+        """Return the exit of a command, sent with the result of its call."""
         ended = next((part for part in display if isinstance(part, Terminal)), None)
         if ended is None or ended.running:
             return None

@@ -171,7 +171,7 @@ class AssembledRuntime(Permissions):
 
     @once
     def subagents(self) -> Subagents:
-        """Assignments that run beside the conversation."""
+        """Subagents that run in the background."""
         surroundings = Surroundings(
             lambda: self.engine,
             self.open_model,
@@ -208,7 +208,7 @@ class AssembledRuntime(Permissions):
         return Hooking(hooks, self.guard, self.storage.decisions, self.bus, own_yes=beyond)
 
     def _beside(self, inquiry: "Inquiry") -> Coroutine[object, object, None] | None:
-        """A coroutine that tells hooks about an open question; None if no hook listens."""
+        """Return a coroutine that informs hooks about an open question; None if no hook listens."""
         try:
             hooking = self.hooks()
         except ConfigurationError:

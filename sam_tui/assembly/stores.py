@@ -216,7 +216,7 @@ class Stores(Configuration):
         return RipgrepSearch(search_filter=self._readable)
 
     def _readable(self, folder: "Location") -> "Callable[[str], bool]":
-        """Tells which files of a folder a search may show."""
+        """Returns which files of a folder a search may show."""
         from sam_tui.core.authorization.policy.search_filter import search_filter
 
         return search_filter(self.guard.policy, folder)
@@ -231,7 +231,7 @@ class Stores(Configuration):
 
     @once
     def checkpoints(self):
-        """The files of the workspace as they were before each change."""
+        """The checkpoints of the workspace's files before each change."""
         from sam_tui.adapters.checkpoints import CheckpointLimits, GitCheckpoints
         from sam_tui.adapters.files import LocalFiles
 

@@ -31,7 +31,7 @@ _HINT = "A blocked run writes it; only “reply” is for you to fill in."
 
 @dataclass(frozen=True, slots=True)
 class BlockedEntry:
-    """One thing that a run was not told. ``reply`` is the person's: as of ``AnswerEntry``."""
+    """One unanswered inquiry of a run. ``reply`` is the person's: as of ``AnswerEntry``."""
 
     reply: str
     operation: str

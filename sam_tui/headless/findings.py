@@ -107,7 +107,7 @@ def as_json(review: ChangeReview) -> str:
 
 
 def as_sarif(review: ChangeReview) -> str:
-    """For forges that show findings beside the code."""
+    """Return the findings for forges that show them next to the code."""
     results = [
         {
             "ruleId": _RULE,

@@ -103,7 +103,7 @@ class Lines:
         self._questions: dict[InquiryId, str] = {}
 
     def of(self, event: events.Event) -> list[Line]:
-        """The lines that an event comes to; often none. A subagent's name the call that sent it."""
+        """Return the lines for an event; often none. A subagent's name the call that sent it."""
         if not self._ledger.concerns(event):
             return []
         lines, subagent = self._of(event), self._ledger.subagent(event)

@@ -82,7 +82,7 @@ def claude_code(subtype: Subtype) -> int:
 
 
 def claude_line(line: dict[str, Any]) -> dict[str, Any]:
-    """A line with Claude Code's names of fields beside ours, and its values where programs check them."""
+    """Return a line with Claude Code's field names added, and its values where programs check them."""
     named = {**line, "uuid": _uuid()}
     match line["type"]:
         case "assistant":

@@ -1,4 +1,4 @@
-"""A headless run: one turn, told on standard output, ended by exactly one result."""
+"""A headless run: one turn, reported on standard output, ended by exactly one result."""
 
 import asyncio
 import contextlib

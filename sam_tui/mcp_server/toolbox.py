@@ -143,7 +143,7 @@ class GuardedToolbox:
             yield
 
     def _result(self, executed: Executed, request: ToolRequest) -> types.CallToolResult:
-        """The result as text; data beside it only on request, as clients may send a model the data
+        """Return the result as text, with data only on request, as clients may send a model the data
         instead."""
         finished, decision = executed.finished, executed.decision
         text = sendable(finished.text)

@@ -163,7 +163,7 @@ async def started(
 
 
 def _take_terminal() -> None:
-    """In the child: its terminal tells it of new sizes and of its end."""
+    """Make the terminal the child's controlling one, which reports new sizes and its end."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 

@@ -189,7 +189,7 @@ def _adapter() -> "TypeAdapter[Scenario]":
 
 
 class PathPlaceholders:
-    """Folders of this machine and the words that stand for them in a recording."""
+    """Folders of this machine and their placeholders in a recording."""
 
     def __init__(self, folders: Mapping[str, str]) -> None:
         self._words = {path: f"⟦{name}⟧" for path, name in folders.items() if len(path) > 1}

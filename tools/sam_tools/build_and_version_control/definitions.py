@@ -1,4 +1,4 @@
-"""Task definitions in the shape of VS Code's tasks.json, and the command lines they stand for."""
+"""Task definitions in the shape of VS Code's tasks.json, and their command lines."""
 
 import re
 import sys
@@ -45,7 +45,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class QuotedText(BaseModel):
-    """A word that says how it is to be quoted; every way comes to the same word."""
+    """A word with a kind of quoting; every kind gives the same word."""
 
     value: str | list[str]
     quoting: Literal["escape", "strong", "weak"] = "strong"

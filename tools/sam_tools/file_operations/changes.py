@@ -51,7 +51,7 @@ class Commits:
 
 
 def noted(remark: str) -> tuple[Text, ...]:
-    """Remarks on an edit as people see them, beside what changed."""
+    """Return remarks on an edit for people, in addition to the changes."""
     return (Text(remark.strip()),) if remark else ()
 
 

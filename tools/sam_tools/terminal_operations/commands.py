@@ -1,4 +1,4 @@
-"""run_command and get_terminal_output: commands run to their end, or beside the conversation."""
+"""run_command and get_terminal_output: commands in the foreground or the background."""
 
 from dataclasses import asdict, dataclass
 

@@ -54,7 +54,7 @@ class RehearsedCommand:
 
 
 def refuse_rehearsal(context: ToolContext, what: str) -> None:
-    """Raise ``ToolError`` because ``what`` cannot be rehearsed, if commands may only be rehearsed."""
+    """Raise ``ToolError`` for ``what`` if all commands have to be rehearsed."""
     if context.permit.ask_rehearsed is not None:
         raise ToolError(
             f"{what} cannot be rehearsed, and commands are only rehearsed here.",

@@ -170,7 +170,7 @@ class Item(Arguments):
 
 
 class TodoDraft(Item, Numbered):
-    """A whole item, as ``write`` takes it. What its fields mean is told here, once for all three."""
+    """A whole item, as ``write`` takes it. Its fields are described here, for all three models."""
 
     title: Title = Field(description="3 to 7 words")
     status: Status = Field()
@@ -250,7 +250,7 @@ def _short(value: object) -> str:
 
 
 def _array(value: object) -> object:
-    """An array, or its JSON text; the executor shows a correct call beside the error."""
+    """Return an array, given as itself or as JSON text; the executor adds a correct call to the error."""
     decoded = _decoded(value)
     if isinstance(decoded, (list, tuple)):
         return cast("Any", decoded)

@@ -186,7 +186,7 @@ class ResponseStore:
 
 
 def as_object(fetched: Fetched, reference: Mapping[str, str]) -> dict[str, object]:
-    """One result as seed 001 tells it, with where the whole is kept."""
+    """Return one result in seed 001's form, with the place of the whole."""
     row: dict[str, object] = {
         "endpoint": fetched.endpoint,
         "index": fetched.index,

@@ -175,7 +175,7 @@ def _read(text: str) -> Iterator[Quantity | None]:
 def _of_json(
     value: object, path: tuple[str, ...], names: frozenset[str]
 ) -> Iterator[Quantity | None]:
-    """Numbers of an object by their keys; short texts beside them are names."""
+    """Yield numbers of an object by their keys; short texts next to them are names."""
     if len(path) > _DEEPEST:
         return
     if isinstance(value, dict):

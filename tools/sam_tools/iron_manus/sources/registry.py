@@ -111,7 +111,7 @@ class ApiEntry:
         return f"{self.base_url}{filled}"
 
     def as_object(self) -> dict[str, object]:
-        """For answers; https and the seed's url are told as there."""
+        """Return the form for answers; https and the seed's url are as in the entry."""
         return {
             "name": self.name,
             "category": self.category,
