@@ -17,8 +17,9 @@ class Read:
 class Write:
     """A file or folder that is made, changed, renamed or deleted.
 
-    With ``follow`` false a link at the end of the path is meant itself: rename and delete. ``planted``
-    is what the supervisor of the sandbox found to run or instruct later by its content.
+    With ``follow`` false a link at the end of the path is itself the target: rename and delete.
+    ``planted`` is a change whose content would later run or instruct, as the sandbox's supervisor
+    judged.
     """
 
     path: str
@@ -91,8 +92,8 @@ Access = Read | Write | CommandAccess | Type | Fetch | Connect | Use
 class Location:
     """A path after resolution. Files are opened through this and through nothing else.
 
-    ``argument`` is what the caller wrote; ``real`` is absolute, with every link of its existing part
-    resolved; ``root`` is the allowed folder that holds it, or None when it lies outside all.
+    ``argument`` is the caller's text; ``real`` is absolute, with every link of its existing part
+    resolved; ``root`` is the allowed folder that holds it, or None if no allowed folder does.
     """
 
     argument: str

@@ -18,7 +18,7 @@ class Text:
 class Diff:
     """One changed file. ``unified`` is a unified diff without the ``---``/``+++`` lines.
 
-    ``note`` says in words what the lines do not, such as ``created``; ``made`` is false for a change
+    ``note`` adds facts that the lines do not show, such as ``created``; ``made`` is false for a change
     that was only tried.
     """
 

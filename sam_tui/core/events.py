@@ -119,9 +119,9 @@ class ToolProgressed:
 class ToolFinished:
     """A call has its one result. Published for refused, unknown and malformed calls too.
 
-    ``text`` is what the model reads (possibly a preview); ``display`` is what people see. ``seconds``
-    leaves out how long a person took to allow it. ``resolved`` says whether ``operation`` is one that there
-    is: else it is the model's own text.
+    ``text`` is for the model (possibly a preview); ``display`` is for people. ``seconds`` excludes the
+    time a person took to allow it. ``resolved`` says whether ``operation`` exists: else it is the
+    model's own text.
     """
 
     conversation: ConversationId

@@ -33,10 +33,10 @@ class PastCall:
 class ScopeChoice:
     """One way to say yes, and how many past calls it would have covered.
 
-    ``words`` say exactly what is allowed and how long. ``covered`` of ``considered`` past calls of
-    this operation in this workspace would have needed no question; ``refused`` is how many of them
-    the person had refused, ``past`` the last of all of them, newest first. ``seconds`` is how
-    long it lasts where that is counted. ``label`` is a word for a button; empty takes the ``id``.
+    ``words`` say exactly what is allowed and how long. ``covered`` of ``considered`` past calls of this
+    operation in this workspace would have needed no question; ``refused`` is how many of them the
+    person had refused, ``past`` the last of all of them, newest first. ``seconds`` is its duration, if
+    limited. ``label`` is a word for a button; if empty, the ``id`` is used.
     """
 
     id: str
@@ -136,8 +136,9 @@ class ApprovalRequest:
 class Question:
     """A question of the agent, by ``user_collaboration``. An answer to it never grants anything.
 
-    ``choices`` are all answers that will do, unless it is ``free``. ``operation`` is what the agent asks
-    leave for, where nothing of it was refused so far: each such call is still asked about by itself.
+    ``choices`` are all valid answers, unless it is ``free``. ``operation`` is the one that the agent
+    wants permitted, if none of its calls was refused so far: each such call still raises its own
+    question.
     """
 
     prompt: str

@@ -71,7 +71,7 @@ class AssistantMessage:
 class ToolMessage:
     """The result of one call, as the model reads it.
 
-    ``operation`` and ``summary`` are what people are shown of the call; empty where that is unknown.
+    ``operation`` and ``summary`` describe the call to people; empty if unknown.
     """
 
     call_id: CallId

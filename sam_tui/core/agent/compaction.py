@@ -1,8 +1,8 @@
 """Makes a conversation fit its model again: a summary, the last user message, the newest steps whole.
 
-Pure functions over messages; the caller stores. What is kept is a contiguous suffix in whole units (an
-answer with all its results is one), so no call loses its result and nothing in between is missing.
-What leaves is returned as it was, to be archived before the shorter history takes its place.
+Pure functions over messages; the caller stores. The kept part is a contiguous suffix in whole units (an
+answer with all its results is one), so no call loses its result and nothing in between is missing. The
+removed part is returned unchanged, to be archived before the shorter history takes its place.
 """
 
 import json
@@ -133,7 +133,7 @@ def _condensed(messages: Sequence[Message], within: range, pin: int | None) -> t
 def compact_span(messages: Sequence[Message], start: int, end: int) -> Compacted:
     """Replace ``messages[start:end]`` by a summary.
 
-    Both are places of messages of the person, or the ends. What the person asked last is kept.
+    Both are indexes of the person's messages, or the ends. The person's last message is kept.
     """
     start, end = (_with_reminders(messages, index) for index in (start, end))
     last = max((i for i in range(start, end) if isinstance(messages[i], UserMessage)), default=None)

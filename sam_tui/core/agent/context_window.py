@@ -36,7 +36,7 @@ def opening(requests: RequestBuilder, registry: Registry, context: int | None) -
     """The builder for a model that takes ``context`` tokens; None where that is not known.
 
     The same registry and context give the same bytes, so that requests keep their prefix. A context
-    that is too short for even the shortest opening gets that one: measuring says what is missing.
+    that is too short for even the shortest opening gets that one: measuring reports the missing size.
     """
     whole = requests.narrowed(registry.schemas_json)
     if context is None:

@@ -42,10 +42,10 @@ class Mending:
 class RetryPolicy:
     """Seconds to wait before each retry; a wait that is not listed is as long as the last one.
 
-    What may pass soon is tried again a few times, a rate limit for as long as a person would: its
-    waits are long and many. A provider's own Retry-After is honoured up to ``patience`` seconds; a
-    longer one is not waited for, because a person would rather know. One that names no time goes on
-    for ever: after a few tries there is a wait of our own.
+    A fault that may pass soon is retried a few times, a rate limit as long as a person would: with many
+    long waits. A provider's own Retry-After is honoured up to ``patience`` seconds; a longer one ends
+    the retries, because a person would rather know. A rate limit without a time could last for ever:
+    after a few tries our own wait is used.
     """
 
     waits: tuple[float, ...] = (2.0, 4.0, 6.0)

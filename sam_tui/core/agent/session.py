@@ -74,7 +74,7 @@ class Session:
     ) -> TurnFinished:
         """Run one turn. Cancelling the awaiting task ends it cleanly and re-raises.
 
-        Messages of ``steering`` join it after the calls of a step; what comes later is not taken.
+        Messages of ``steering`` join it after the calls of a step; later ones are not taken.
 
         Raises ``UsageError`` for an empty message, while a turn runs, and for images to a model that
         takes none; ``ConfigurationError`` without a model.

@@ -1,8 +1,8 @@
 """The thread summary: it replaces the part of a conversation that left the context.
 
-It accumulates: each compaction reads the summary before it and adds what left since. Every line is
-made of one line of somebody's text, clipped, so that what is summarised can neither end the summary
-nor add a section to it.
+It accumulates: each compaction reads the previous summary and adds the messages that left since. Every
+line is made of one line of a text, clipped, so that a summarised text can neither end the summary nor
+add a section to it.
 """
 
 import re

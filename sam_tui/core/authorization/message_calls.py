@@ -41,7 +41,7 @@ class MessageCalls(Generic[R]):
     """Announces later calls of a message with an earlier one's question, and remembers the answers.
 
     ``behind`` names the requests of the calls that begin only once a call has ended. It lives as long
-    as the calls run: what was answered ahead is forgotten with a cancelled turn.
+    as the calls run: a cancelled turn ends the answers given ahead.
     """
 
     def __init__(self, behind: Callable[[CallId], Sequence[R]] = no_others) -> None:

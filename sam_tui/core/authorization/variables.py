@@ -47,7 +47,7 @@ def looks_secret(name: str, value: str) -> bool:
 class PassedVariables:
     """The variables with names of secrets that commands may have.
 
-    ``patterns`` are names with ``*`` and ``?``. What is ``reserved`` has to be named in full.
+    ``patterns`` are names with ``*`` and ``?``. A ``reserved`` variable has to be named in full.
     """
 
     patterns: tuple[str, ...] = ()

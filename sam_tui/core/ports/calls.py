@@ -23,9 +23,9 @@ class RequestPoint:
 class ModelCall:
     """One call of a model. ``at`` in seconds since the epoch, ``seconds`` and ``first`` from then on.
 
-    ``purpose`` is what it was for: ``answer`` or ``notes``; ``tools`` are the operations that its
-    answer called, ``fault`` is why it failed, ``todo`` is the item in progress when it began.
-    ``number`` counts a conversation's calls from 1; the log gives it.
+    ``purpose`` is ``answer`` or ``notes``; ``tools`` are the operations that its answer called,
+    ``fault`` is why it failed, ``todo`` is the item in progress when it began. ``number`` counts a
+    conversation's calls from 1; the log gives it.
     """
 
     at: float

@@ -66,8 +66,8 @@ class DroppedCheckpoints:
 class RewindPlan:
     """The changes that a restore would make to the present workspace.
 
-    ``untouched`` counts files that only others changed: they stay. ``beyond`` is what calls did since
-    that cannot be taken back, ``omitted`` what no checkpoint holds, both in words.
+    ``untouched`` counts files that only others changed: they stay. ``beyond`` are later effects of
+    calls that cannot be taken back, ``omitted`` the files that no checkpoint has, both in words.
     """
 
     checkpoint: Checkpoint

@@ -26,8 +26,8 @@ EXTENSIONS: Mapping[DocumentFormat, str] = {
 class DocumentText:
     """The text of a document: plain text or Markdown, without control characters.
 
-    ``format`` is what it was found to be (``pdf``, ``html``, ``feed``, ``json`` ...). ``properties``
-    are in the order to show: pages, author, published and the like. ``notes`` say what was left out.
+    ``format`` is the detected format (``pdf``, ``html``, ``feed``, ``json`` ...). ``properties`` are in
+    the order to show: pages, author, published and the like. ``notes`` name omitted parts.
     """
 
     text: str

@@ -79,7 +79,7 @@ class ShellParser(Protocol):
 class Believed:
     """A file of a folder that counts once the folder is trusted.
 
-    ``meaning`` says in words what it would do, ``text`` is its beginning, empty for binary content.
+    ``meaning`` is its effect in words, ``text`` its beginning, empty for binary content.
     """
 
     name: str
@@ -162,8 +162,8 @@ class RuleStore(Protocol):
 class SavedGrant:
     """A permission to keep: ``workspace`` is the folder it holds in, empty for everywhere.
 
-    At most one of ``path`` (real, with what lies below), ``command`` (words of a prefix) and
-    ``host`` is set; none for the tool of an MCP server, which its operation names.
+    At most one of ``path`` (real, with everything below), ``command`` (words of a prefix) and ``host``
+    is set; none for the tool of an MCP server, which its operation names.
     """
 
     operation: str
@@ -216,7 +216,7 @@ class DecisionFilter:
     """A filter on decisions; empty fields do not restrict.
 
     ``workspace`` is the real path of a folder, whose conversations count; ``refused`` leaves out
-    what was allowed; every word of ``text`` must stand somewhere in the decision, in any case.
+    allowed calls; every word of ``text`` must occur in the decision, in any case.
     """
 
     workspace: str = ""

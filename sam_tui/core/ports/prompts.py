@@ -18,8 +18,8 @@ class Prompt:
     """A system prompt, a personality to speak with, or a mini prompt that is repeated to the model.
 
     ``id`` is stable: it comes from the source and the file's name, such as ``user:tests-first``.
-    ``active`` is false for a workspace's prompt until the person trusts the folder. ``enabled`` is
-    what the file says of itself; ``PromptLibrary.enabled_mini`` knows what the person chose.
+    ``active`` is false for a workspace's prompt until the person trusts the folder. ``enabled`` is the
+    file's own default; ``PromptLibrary.enabled_mini`` knows the person's choice.
     """
 
     id: str

@@ -18,8 +18,8 @@ class ServerReport:
     """One server. ``target`` is its command line or URL, with no value that may be secret.
 
     ``tools`` are the names the model knows, ``left_out`` says why others are not offered; ``log`` is
-    the end of what it printed on standard error and in its log. ``version`` is of the protocol, once
-    it is there; ``instructions`` is what it says of itself; ``login`` says whether a login is kept.
+    the end of its standard error and its log. ``version`` is the protocol's, once known;
+    ``instructions`` are the server's own; ``login`` says whether a login is stored.
     """
 
     name: str

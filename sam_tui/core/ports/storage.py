@@ -335,7 +335,7 @@ class ConversationDocument:
 
     Files are written with its notices and read without them.
 
-    ``skipped`` counts what the file had that could not be read.
+    ``skipped`` counts the unreadable parts of the file.
     """
 
     title: str

@@ -1,8 +1,8 @@
 """Workflows on disk: rows, and the unit of work that changes them.
 
-A row is the whole of what is stored about a thing; ``save_*`` inserts or replaces it by its key.
-Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text; most
-have a property without that ending, which reads it.
+A row has everything that is stored about a thing; ``save_*`` inserts or replaces it by its key. Times
+are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text; most have a
+property without that ending, which reads it.
 """
 
 import json
@@ -346,8 +346,8 @@ class WorkflowUnit(WorkflowReader, Protocol):
     def follow_clock(self, now: float, running: float, boot: str) -> None:
         """Note the time of day and the seconds since the machine's start.
 
-        By how much the time of day was put elsewhere since it was noted, by as much are the times of
-        what is open: deadlines, tokens, beginnings.
+        Deadlines, tokens and beginnings of open steps move by as much as the clock was set since the
+        last note.
         """
         ...
 

@@ -103,7 +103,7 @@ def due_reminders(
 ) -> list[ReminderMessage]:
     """The reminders to append now, in injection order; ``clean`` takes secrets out of them.
 
-    ``choices`` is what the person chose, by name.
+    ``choices`` are the person's, by name.
     """
     choices = choices or {}
     due: list[ReminderMessage] = []

@@ -38,8 +38,8 @@ MINIMAL = "built-in:minimal"
 def guidance(prompts: PromptLibrary, prompt_id: str, personality: str = "") -> str:
     """The text of a system prompt, and of a personality after it where one is named.
 
-    The id of a personality alone means the default prompt with it. Raises ``UsageError`` for
-    one that is not there or not active.
+    The id of a personality alone means the default prompt with it. Raises ``UsageError`` for one that
+    is missing or inactive.
     """
     prompt = _active(prompts, prompt_id, ("system", "personality"))
     if prompt.kind == "personality":

@@ -11,7 +11,7 @@ SUMMARY = "thread_summary"
 class Tally:
     """Counts over a sequence of messages that only grows at its end.
 
-    ``earlier`` gives what a compaction took from its beginning; ``collect`` alone looks at that.
+    ``earlier`` returns the messages that a compaction removed; only ``collect`` reads them.
     """
 
     def __init__(

@@ -52,14 +52,14 @@ _EMPTY = Masked("")
 
 
 class Shield:
-    """Replaces secrets by placeholders and back. It remembers each secret, so that a placeholder finds its
-    value again.
+    """Replaces secrets by placeholders and back. It remembers each secret, so that a placeholder finds
+    its value again.
 
     ``values`` maps names to secret values, such as provider keys and the values of ``.env`` files.
     ``key`` makes the digits of placeholders: the same key gives the same placeholders for ever.
-    ``source`` gives what has become known since, such as a changed file of settings: see ``refresh``.
-    ``known`` are the placeholders of texts that another shield knows, ``returned`` names of secrets that it
-    put back.
+    ``source`` returns values that became known since, such as those of a changed settings file: see
+    ``refresh``. ``known`` are the placeholders of texts that another shield knows, ``returned`` names
+    of secrets that it put back.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class Shield:
     def mask(self, text: str) -> Masked:
         """The text with placeholders for secrets, and invisible characters written out.
 
-        What is looked for first are plain strings, without which nothing can be there: a short text
-        costs a few calls.
+        Plain strings that every match contains are searched first, so a short text costs only a few
+        calls.
         """
         if not text:
             return _EMPTY

@@ -52,8 +52,7 @@ _LONGER = {"…": "...", "→": "->", "←": "<-"}
 def of_terminal(environ: Mapping[str, str]) -> str:
     """The encoding that the locale of the environment names; empty where it names none.
 
-    Python itself writes UTF-8 in the locale ``C``. What the person told Python
-    takes precedence over the locale.
+    Python itself writes UTF-8 in the locale ``C``. The person's settings of Python precede the locale.
     """
     if environ.get("PYTHONIOENCODING") or environ.get("PYTHONUTF8") == "1":
         return ""

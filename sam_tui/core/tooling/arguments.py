@@ -50,8 +50,8 @@ class UnknownArguments:
 class Arguments(BaseModel):
     """Base of every operation's arguments.
 
-    Field names are the seed's and become the JSON schema. Unknown arguments have no effect; whoever
-    parses with an ``UnknownArguments`` as context learns their names. Numbers are taken for strings and
+    Field names are the seed's and become the JSON schema. Unknown arguments have no effect; parsing
+    with an ``UnknownArguments`` as context collects their names. Numbers are taken for strings and
     numeric strings for numbers, because models write both.
     """
 

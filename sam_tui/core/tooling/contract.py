@@ -128,9 +128,9 @@ def _nothing(_: object) -> Sequence[Access]:
 class Operation(Generic[A]):
     """One function of a tool.
 
-    ``run`` raises ``errors.ToolError`` for what the model should read as a failure. ``summary`` is
-    the line on the card, such as ``Reading: a.py``. ``preview`` shows the change that an approval
-    is asked for; it may read what the permit would allow.
+    ``run`` raises ``errors.ToolError`` for a failure that the model should read. ``summary`` is the
+    line on the card, such as ``Reading: a.py``. ``preview`` returns the change for the approval; it may
+    read everything that the permit would allow.
     """
 
     name: str

@@ -297,7 +297,7 @@ class HookedCall:
     async def rewritten(self) -> str:
         """Ask the hooks; the input that they want in place of the call's as JSON, or nothing.
 
-        What the guard refuses no hook hears of.
+        Hooks do not learn of calls that the guard refuses.
         """
         guard, request = self.hooking.guard, self.request
         explained = guard.explain(request.conversation, request.operation, request.accesses)

@@ -142,8 +142,8 @@ def _example(name: str, prop: Mapping[str, Any]) -> Any:
 class Advert:
     """The description of a tool for the model. ``schema`` is canonical JSON, an OpenAI-style function.
 
-    ``operations`` are their names in order, one alone where the tool is not consolidated. One that is
-    not ``listed`` is for steps of plans, which call it by name.
+    ``operations`` are their names in order, one alone where the tool is not consolidated. A tool that
+    is not ``listed`` is for steps of plans, which call it by name.
     """
 
     name: str

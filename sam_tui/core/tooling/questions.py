@@ -160,7 +160,7 @@ async def ask_person(
 ) -> Approval | None:
     """The yes to a question that belongs to no call, or None; the decision is on record either way.
 
-    ``named`` is what the log says it was about: not a text itself that is nobody's affair.
+    ``named`` are the targets in the log, which must not contain a private text itself.
     """
     verdict = Decision(
         question.operation, "deny", "user", "asked", question.why, targets=tuple(named)

@@ -131,7 +131,7 @@ def conversation_gate(
 ) -> Gate:
     """A gate that looks up the phase at every call. Without a phase everything passes.
 
-    Refusals name the phase, the call and what is allowed.
+    Refusals name the phase, the call and the allowed tools.
 
     ``scope`` is the execution and step that the conversation was made for: it does that step and
     nothing else. Once the step is over nothing passes, and the verbs of who runs it never do.

@@ -313,7 +313,7 @@ class MemoryBank:
 class BankWriter:
     """Writes the bank of a task while it is driven, in the order of seed 002, 4.1.
 
-    What cannot be written is reported once and ends nothing: the store has it all.
+    A file that cannot be written is reported once and ends nothing: the store has its content.
     """
 
     def __init__(

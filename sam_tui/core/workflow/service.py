@@ -6,8 +6,8 @@
     done = workflows.submit(done.execution_id, "fix", {"summary": "..."})  # a driver in this process
     view = workflows.records.execution(done.execution_id)
 
-All of it is synchronous and returns after the commit. What is refused raises ``WorkflowRefused``
-with a ``code`` and ``details``; nothing has changed then, but for the event that tells of it.
+All of it is synchronous and returns after the commit. A refusal raises ``WorkflowRefused`` with a
+``code`` and ``details``; nothing has changed then, except for the event that reports it.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,10 +38,10 @@ from sam_tui.core.workflow.views import Advanced, Failure, Ticket, VerbName
 class Workflows:
     """The verbs on executions, each one transaction that checks, changes and opens what follows.
 
-    ``catalog`` has the definitions, ``records`` what is stored of executions, ``notes`` adds
-    artifacts, findings and evidence, ``claims`` says who works on what, ``upkeep`` looks after the
-    store. ``tools`` are the descriptions of what can be called, by name. ``announce`` hears each
-    event after its commit.
+    ``catalog`` has the definitions, ``records`` the stored executions, ``notes`` adds artifacts,
+    findings and evidence, ``claims`` maps conversations to steps, ``upkeep`` looks after the store.
+    ``tools`` are descriptions of callable tools, by name. ``announce`` gets each event after its
+    commit.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Workflows:
     ) -> Advanced:
         """Begin an execution and open its first steps, each with a token.
 
-        ``conversation`` makes it the one that conversation drives (its gate and reminder follow it);
+        ``conversation`` is the one that drives it (its gate and reminder follow the execution);
         ``hold`` creates it ``idle``, for ``resume`` to begin. Codes: ``workflow_unknown``,
         ``workflow_invalid``, ``persona_unknown``, ``params_invalid``, ``execution_exists``,
         ``execution_id_invalid``, ``conversation_busy``.
@@ -204,7 +204,7 @@ class Workflows:
     def gate(self, conversation: str, scope: tuple[str, str] | None = None) -> Gate:
         """The gate of a conversation, for ``Turn`` and ``Executor.plan``; it follows the phases.
 
-        Refusals name the phase, the call and what is allowed. Engine verbs always pass. A
+        Refusals name the phase, the call and the allowed tools. Engine verbs always pass. A
         conversation without a phase is free, unless it was made for its ``scope`` execution and step.
         """
         return conversation_gate(lambda: self.records.phase(conversation), scope)

@@ -236,7 +236,7 @@ class WorkflowNotes:
     def add_summary(self, execution: str, step: str, summary: str, digest: str = "") -> None:
         """Store the short form of a result, for steps that read the result.
 
-        ``digest`` is the SHA-256 of what a model summarised: the summary is found by it again.
+        ``digest`` is the SHA-256 of the summarised text, by which the summary is found again.
         """
         with self._transactions.case(execution) as case:
             row = case.steps[step]

@@ -1,7 +1,7 @@
 """A server that wants the model to answer it: a person allows each answer, and a budget holds them all.
 
-The model gets what the server sent, and nothing of the conversation; it has no tools. Source: the
-Model Context Protocol, "Sampling".
+The model gets the server's messages, nothing of the conversation, and no tools. Source: the Model
+Context Protocol, "Sampling".
 """
 
 from collections import Counter
@@ -75,7 +75,7 @@ class Sampler:
         """Ask the person, then the model of the turn that called the server.
 
         Raises ``ToolError`` for a no, without a turn, and where a budget is used up; ``ModelError``.
-        What they say reaches the server: the person's comment and a rule's reason do not.
+        The server gets the texts of these errors, but neither the person's comment nor a rule's reason.
         """
         budget, model = self._budgets.get(conversation), self._budgets.model(conversation)
         if budget is None or model is None:

@@ -1,6 +1,6 @@
 """Shell text -> the effect of each simple command, and the files that it names.
 
-What is found here is a courtesy to the person; what a command can reach is held by the kernel.
+The result is a service to the person; the kernel limits what a command can reach.
 """
 
 import os
@@ -56,7 +56,7 @@ _HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/
 class CommandReader:
     """Reads commands with a parser; texts parsed lately are kept.
 
-    ``table`` gives what programs mean, and is asked with the first command.
+    ``table`` returns the table of programs, and is called with the first command.
     """
 
     def __init__(

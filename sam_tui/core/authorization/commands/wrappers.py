@@ -24,7 +24,7 @@ _EXECUTES = ("-exec", "-execdir", "-ok", "-okdir")
 class Inner:
     """A program that a simple command runs, or a ``script`` that it hands to a shell.
 
-    ``verdict`` is set where the words alone do not tell what it does.
+    ``verdict`` is set if the words alone do not show its effect.
     """
 
     words: tuple[Word, ...]

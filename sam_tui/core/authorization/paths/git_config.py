@@ -322,7 +322,7 @@ def _has_harmless_values(key: str, values: list[str]) -> bool:
 def _is_own_tree(path: str, real: str, inside: Sequence[str]) -> bool:
     """Whether a work tree is where git puts it by itself: the folder of a repository or of a submodule.
 
-    Any other one could be exchanged for a link, and git would write through it to what it leads to.
+    Any other one could be exchanged for a link, and git would write to the link's target.
     """
     folder = os.path.dirname(real)
     above, _, below = f"{folder}/".partition("/.git/")

@@ -1,7 +1,8 @@
 """The names of places that later run or instruct, in lower case, and what each is good for.
 
-Who starts a program decides: what a shell, editor, agent or version control starts or reads by itself when
-somebody enters or opens a folder is a place; what a build starts that somebody asked for is not.
+The starter of a program decides: a file is a place if a shell, editor, agent or version control starts
+or reads it by itself when somebody enters or opens a folder, but not if only a requested build starts
+it.
 """
 
 import re

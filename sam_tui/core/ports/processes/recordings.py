@@ -28,8 +28,8 @@ class FollowedOutput(ShownSession, Protocol):
 class Playback(ShownSession, Protocol):
     """A recording while it is played. Its screen has the size that was recorded.
 
-    Times are in seconds of the recording, in which no pause is longer than a limit. What it prints
-    acts on its screen alone: it can ask for no clipboard, ring no bell, and is answered nothing.
+    Times are in seconds of the recording, in which no pause is longer than a limit. Its output acts on
+    its screen alone: it can ask for no clipboard, ring no bell, and gets no answers.
     """
 
     @property

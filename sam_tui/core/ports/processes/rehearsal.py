@@ -44,7 +44,7 @@ class Rehearsal(Protocol):
     async def run(self, request: CommandRequest) -> Rehearsed:
         """Run a command on the branch, always confined. The changes are all since the branch began.
 
-        Nothing is asked for: what the command tries outside of the workspace is refused.
+        It raises no questions: accesses outside of the workspace are refused.
         """
         ...
 

@@ -32,10 +32,10 @@ class PlantedChange:
 class OutsideAccess:
     """An access of a confined command outside of the folders that it may change.
 
-    ``path`` is real and absolute; for a connection the socket's path, ``@name`` of an abstract one,
-    or ``the network``. ``to`` is the new path of a rename. ``process``, ``pid`` and ``syscall`` say
-    who tried and how; they are empty or 0 where that is only guessed from what was printed.
-    ``planted`` is a change inside, of what later runs or instructs, with its ``change`` while it is asked.
+    ``path`` is real and absolute; for a connection the socket's path, ``@name`` of an abstract one, or
+    ``the network``. ``to`` is the new path of a rename. ``process``, ``pid`` and ``syscall`` say who
+    tried and how; they are empty or 0 if that is only guessed from the output. ``planted`` is a change
+    inside of a file that later runs or instructs, with its ``change`` while it is asked about.
     """
 
     kind: OutsideKind
@@ -89,10 +89,10 @@ class HostTerms:
     """The hosts that commands reach without a question if the network is limited to a list.
 
     A host must stand in each of ``lists`` (a project's list tightens the person's). Those of ``local``
-    may have addresses that are not public. What ``judged`` names is asked for all the same, for a rule
-    speaks of it. Entries are as ``HostEntry`` reads them. ``resolvers`` are addresses and ports of name
-    servers; none means those of the system. ``proxies`` are hosts and ports that the person named:
-    what is asked of them is judged by host.
+    may have addresses that are not public. Hosts in ``judged`` still raise a question, because a rule
+    is about them. Entries are as ``HostEntry`` reads them. ``resolvers`` are addresses and ports of
+    name servers; none means those of the system. ``proxies`` are hosts and ports that the person named:
+    requests to them are judged by host.
     """
 
     lists: tuple[tuple[str, ...], ...] = ((),)
@@ -156,7 +156,8 @@ class ReadTerms:
     """The paths that commands read without a question.
 
     ``free`` are real paths of the system and of toolchains, ``own`` those of the workspace; with
-    ``restricted`` nothing else is read besides what they may change. ``home`` is whose secrets count.
+    ``restricted`` nothing else is read besides what they may change. ``home`` is the home folder whose
+    secrets count.
     """
 
     home: str = ""

@@ -28,7 +28,7 @@ class CellRun:
 class KeyPress:
     """One key for a terminal program. ``key`` is the Textual name (``up``, ``ctrl+c``, ``a``).
 
-    ``character`` is what it types; both where it came as an escape and a character.
+    ``character`` is the text that it types; both are set if it came as an escape and a character.
     """
 
     key: str

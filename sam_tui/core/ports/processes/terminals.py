@@ -56,8 +56,8 @@ class CommandResult:
     holds standard error, as was asked for.
 
     ``exit_code`` is None when a signal ended it (then ``signal`` names it). ``dropped`` counts bytes
-    cut out of the middle of ``output`` to keep it bounded. ``refused`` is what a confined command
-    tried outside and did not get, each once.
+    cut out of the middle of ``output`` to keep it bounded. ``refused`` are the refused outside accesses
+    of a confined command, each once.
     """
 
     output: str
@@ -165,9 +165,9 @@ class CommandRecord:
 class TerminalState:
     """The activity of a session now.
 
-    ``finished``: no command runs, or the shell ended. ``waiting``: a program waits for keys.
-    ``quiet``: a command runs and printed nothing for a while. ``seconds`` is the time since the last
-    output; ``secret`` is true while what is typed is hidden, as at a password prompt.
+    ``finished``: no command runs, or the shell ended. ``waiting``: a program waits for keys. ``quiet``:
+    a command runs and printed nothing for a while. ``seconds`` is the time since the last output;
+    ``secret`` is true while input is hidden, as at a password prompt.
     """
 
     name: Literal["running", "quiet", "waiting", "finished"]
@@ -183,8 +183,8 @@ Holder = Literal["agent", "person", "watch"]
 class Handover:
     """A finished period in which the person held an agent's session.
 
-    ``number`` counts them. ``changed`` are the lines of the screen that are new since then, without
-    what the person typed.
+    ``number`` counts them. ``changed`` are the lines of the screen that are new since then, without the
+    person's input.
     """
 
     number: int
@@ -276,8 +276,8 @@ class TurnTaking(Protocol):
 class TerminalSession(Protocol):
     """A shell on a PTY.
 
-    While the person holds an agent's session, what is typed and printed is on its screen and nowhere
-    else: not in its output, its commands or a recording.
+    While the person holds an agent's session, input and output are on its screen only: not in its
+    output, its commands or a recording.
     """
 
     @property
@@ -354,7 +354,7 @@ class TerminalSession(Protocol):
     def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
         """Record from now on to a new asciicast v2 file; returns how to stop.
 
-        What is typed is recorded only if ``typed``, and never while the terminal hides it.
+        Input is recorded only if ``typed``, and never while the terminal hides it.
         """
         ...
 

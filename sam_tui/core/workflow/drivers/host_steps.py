@@ -134,8 +134,8 @@ class ToolDriver:
     def _handed_out(self, plan: CallPlan, ticket: Ticket) -> CallPlan:
         """The call with a worker in the place of its operation, where its role is handed out.
 
-        Gate, guard and evidence stay here. What touches files or runs commands is done here, where the
-        workspace is; so is what a hook or a person changed.
+        Gate, guard and evidence stay here. Calls on files and commands run here, where the workspace
+        is, and so do calls that a hook or a person changed.
         """
         hand_out, operation = self._run.context.hand_out, plan.operation
         if hand_out is None or operation is None or (carry := hand_out.carrier(ticket)) is None:

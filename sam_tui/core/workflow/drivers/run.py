@@ -1,8 +1,8 @@
 """One run of an execution: what its drivers work with, how they hand in, and the evidence of their calls.
 
-Evidence is what the host itself saw a step do, so that no guard has to believe a report. A call counts for
-the attempt that its conversation has claimed. The gate of a conversation comes from its recorder, which so
-begins to listen before the first call of a phase runs.
+Evidence consists of calls that the host itself recorded, so that no guard has to believe a report. A
+call counts for the attempt that its conversation has claimed. The gate of a conversation comes from its
+recorder, which therefore listens before the first call of a phase runs.
 """
 
 from collections.abc import Awaitable, Callable

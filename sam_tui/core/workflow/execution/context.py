@@ -1,8 +1,8 @@
 """The working context of an execution (seed 002, 3.4), and the briefing of a planner whose plan failed.
 
-The context is derived from what is stored; a model may have refined its words of progress and objective.
-``confidenceScore`` is the share of steps that are done, less a tenth for each failed attempt, at least 0;
-``confidenceBasis`` says so in figures.
+The context is derived from the store; a model may have refined its words of progress and objective.
+``confidenceScore`` is the share of steps that are done, less a tenth for each failed attempt, at least
+0; ``confidenceBasis`` says so in figures.
 """
 
 import json

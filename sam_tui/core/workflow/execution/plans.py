@@ -1,7 +1,7 @@
 """A plan step's output becomes steps: a revision of a sub-graph, in the same schema.
 
-What a revision repeats and had been completed stays completed: a step is the same when its id, its
-text and the outputs that it was told are the same.
+A completed step that a revision repeats stays completed: a step is the same if its id, its text and the
+outputs that it read are the same.
 """
 
 import json
@@ -134,7 +134,7 @@ def _final(steps: Sequence[Step]) -> dict[str, object]:
 def _reusable(case: ExecutionCase, plan: str, steps: Sequence[Step]) -> set[str]:
     """The steps that are done already: the same text, over the same outputs of other steps.
 
-    An agent reads the results of the steps before it; any other step gets what it refers to.
+    An agent reads the results of the steps before it; any other step gets the outputs it refers to.
     """
     before = {step.id: _sources(step) for step in steps if _is_done(case, plan, step)}
     ids = {step.id for step in steps}

@@ -25,7 +25,7 @@ def begin(case: ExecutionCase) -> None:
 def settled(case: ExecutionCase, *, reissue: bool = False, minted: bool = True) -> Advanced:
     """Open what can begin now, and say so; ``reissue`` gives out tickets for all that is open.
 
-    Not ``minted``: no tickets are given out for what was opened.
+    Not ``minted``: opened steps get no tickets.
     """
     settle(case)
     if reissue and case.row.state == "running":

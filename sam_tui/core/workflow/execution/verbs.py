@@ -1,7 +1,7 @@
 """The verbs that create and steer an execution, each within one transaction.
 
-``STEERING`` has those that steer by their names. ``create`` checks what an execution is given, and pins
-all that it will need.
+``STEERING`` has those that steer by their names. ``create`` checks an execution's parameters, and pins
+everything that it will need.
 """
 
 import json
