@@ -194,7 +194,7 @@ def open_workflows(data_dir: str | Path, *, flushed: bool = True) -> SqliteWorkf
 def save_file(path: str | Path, text: str) -> None:
     """Write a file of a task whole, mode 0600. Raises ``OSError``.
 
-    It is a copy of what the store has, so it is not flushed.
+    It is a copy of data in the store, so it is not flushed.
     """
     target = Path(path)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

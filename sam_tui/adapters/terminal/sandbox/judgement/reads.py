@@ -139,7 +139,7 @@ def asked_new_name(
 ) -> bool:
     """Whether the new names would hide a secret, which counts as reading it; ``go`` is called after a yes.
 
-    ``names`` are old ones, and what each becomes.
+    ``names`` are pairs of an old and a new name.
     """
     for old, new in names:
         if secret := _loses_its_name(watch, old, new):

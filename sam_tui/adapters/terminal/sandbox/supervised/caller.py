@@ -75,7 +75,7 @@ class Target:
     def resolve(self, directory: int, path: str, *, follow: bool) -> ResolvedPath:
         """Resolve a path, seen from the target. Raises OSError.
 
-        Only for judging and for words: what is carried out opens the real path without any link.
+        Only for judging and for words: a call that is carried out opens the real path without any link.
         """
         return _walk(self.absolute(directory, path), self, follow=follow)
 
