@@ -1,10 +1,10 @@
 """The program's entry: makes imports safe first, then hands over to the command line.
 
-Run inside a folder that nobody vouched for, ``python -m sam_tui`` and ``PYTHONPATH=.`` put that
-folder first on the import path, and its ``json.py`` would run instead of Python's. What cannot be
-helped here, because Python imports it before us: a ``sam_tui`` of that folder's own, a
-``sitecustomize`` reached through PYTHONPATH, and with ``-m`` the few modules that ``runpy`` needs.
-The ``sam-tui`` command and ``python -P -m sam_tui`` have none of these.
+Run inside a folder that nobody vouched for, ``python -m sam_tui`` and ``PYTHONPATH=.`` put that folder
+first on the import path, and its ``json.py`` would run instead of Python's. Not prevented here, because
+Python imports it first: a ``sam_tui`` of that folder's own, a ``sitecustomize`` reached through
+PYTHONPATH, and with ``-m`` the few modules that ``runpy`` needs. The ``sam-tui`` command and ``python
+-P -m sam_tui`` have none of these.
 """
 
 import gc

@@ -1,7 +1,7 @@
 """Commands in terminals of the client, where the person chose that.
 
-A command runs in our sandbox as ever. What the client starts in its terminal is ``display``, which prints
-the command's masked output as it comes and ends with the command's exit code.
+A command runs in our sandbox. The client starts ``display`` in its terminal, which prints the command's
+masked output as it comes and ends with the command's exit code.
 """
 
 import asyncio

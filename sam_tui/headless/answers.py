@@ -1,8 +1,8 @@
 """The answers file of a run without a person: patterns and replies; the first match counts.
 
-The file is a JSON list of ``{"match": regex, "reply": text}``. The pattern is searched in what the
-inquiry says: operation, summary and targets of an approval; prompt, context and choices of a question.
-What no entry matches is left unanswered, which denies it. A reply to an approval is a word of
+The file is a JSON list of ``{"match": regex, "reply": text}``. The pattern is searched in the text of
+the inquiry: operation, summary and targets of an approval; prompt, context and choices of a question.
+An inquiry that no entry matches stays unanswered, which denies it. A reply to an approval is a word of
 ``_DECISIONS``, or a sentence that refuses and says why; another single word answers questions only.
 ``"scope"`` beside an approval names one of the scopes on offer: ``timed``, ``session``, ``project``,
 ``user`` or another.

@@ -151,7 +151,7 @@ class Approvals:
     def _write(self, conversation: ConversationId) -> int:
         """Write the entries of this run and undecided older ones; returns their number.
 
-        Raises ``UnusableFile``. Without any, a file is written only in place of one that was read.
+        Raises ``UnusableFile``. Without entries, a file is written only in place of one that was read.
         """
         unchanged = [e for e in self.entries if e.hash == e.sealed(self.conversation)]
         undecided = [entry for entry in unchanged if not entry.reply.strip()]

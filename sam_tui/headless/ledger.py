@@ -70,8 +70,8 @@ class StartedSubagent:
 class CallLedger:
     """Totals of one run; ``take`` every event in order.
 
-    What its subagents use, change and are refused is the run's; what they say, plan and end with is
-    theirs. Other conversations are not its concern.
+    Usage, changes and refusals of its subagents count for the run; their answers, plans and outcomes do
+    not. Other conversations are ignored.
     """
 
     def __init__(self, conversation: ConversationId | None = None) -> None:

@@ -80,7 +80,7 @@ def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> RunOutcome:
     """Return the outcome of a turn that ended by itself.
 
     ``unattended`` is the number of its approvals and questions that nobody answered: a turn that
-    finished with any is blocked, because what it wanted to do was not done.
+    finished with any is blocked, because some of its work was not done.
     """
     if finished.reason == "finished":
         if not unattended:

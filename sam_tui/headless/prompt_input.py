@@ -41,8 +41,8 @@ def read_prompt(
 ) -> PromptInput:
     """The prompt. ``descriptor`` is standard input's, or None when it is closed.
 
-    ``forced`` waits for the end of standard input whatever it is. Raises ``UsageError`` when there
-    is no prompt, or more than 10 MB of it.
+    ``forced`` waits for the end of any standard input. Raises ``UsageError`` when there is no prompt,
+    or more than 10 MB of it.
     """
     if argument is None or argument == "-":
         if descriptor is None or (argument is None and os.isatty(descriptor)):

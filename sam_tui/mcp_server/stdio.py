@@ -33,7 +33,7 @@ Writes = MemoryObjectSendStream[SessionMessage]
 class StdioWire:
     """Messages over two descriptors.
 
-    What is no message is answered with the error that JSON-RPC has for it, and goes no further.
+    A line that is no message is answered with JSON-RPC's error for it, and not passed on.
     """
 
     def __init__(self, source: int, sink: int) -> None:

@@ -1,7 +1,8 @@
 """Calls that outlast their request: the tasks extension of protocol 2026-07-28 (SEP-2663).
 
-A client that declares it gets a handle for a call that is not over soon. By that it asks how the call
-stands, answers its questions and cancels it. The handle is unguessable, and of use to its client alone.
+A client that declares it gets a handle for a call that is not over soon. With it the client asks for
+the state of the call, answers its questions and cancels it. The handle is unguessable, and of use to
+its client alone.
 """
 
 import asyncio

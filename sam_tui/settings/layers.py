@@ -1,6 +1,6 @@
 """The value of each setting: defaults, system, person, project, ``--settings``, environment, options.
 
-What comes later counts.
+Later layers override earlier ones.
 """
 
 import os

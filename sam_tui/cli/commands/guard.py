@@ -238,7 +238,7 @@ class _Explainer:
     def explain(self, name: str, arguments: str) -> dict[str, Any]:
         """The decision on one call as JSON, or ``{"error": …}`` for an unknown operation.
 
-        No server is started for a tool of one: its last list says what is known of it.
+        No server is started for its tool: the server's last list describes the tool.
         """
         _, server, tool = (*name.split("__", 2), "", "")[:3]
         if name.startswith(SERVERS) and tool:

@@ -1,7 +1,7 @@
 """Messages on standard input while a run works, a JSON object a line (``--input-format stream-json``).
 
-A line is a message of the person, or belongs to the control protocol of ``claude -p``: the other program
-interrupts a turn, or answers what it was asked.
+A line is a message of the person, or belongs to the control protocol of ``claude -p``: the other
+program interrupts a turn, or answers a question.
 """
 
 import asyncio

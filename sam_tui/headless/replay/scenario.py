@@ -161,8 +161,8 @@ class RecordedFile:
 class Scenario:
     """A whole recording. ``changed`` are the files that were not as before at its end; None is gone.
 
-    ``believed`` names the files that were trusted to tell the model something, ``reminders`` what the
-    person chose for each.
+    ``believed`` names the files that were trusted to instruct the model, ``reminders`` the person's
+    choice for each.
     """
 
     __pydantic_config__: ClassVar[Any] = _STRICT

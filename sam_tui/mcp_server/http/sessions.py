@@ -145,8 +145,7 @@ class SessionEvents(EventStore):
     ) -> str | None:
         """Tell a stream again from an event on; its id, or None where nothing more will come.
 
-        Nothing is awaited after the last event was found, so that what comes next finds the stream
-        open.
+        Nothing is awaited after the last event was found, so that the next event finds the stream open.
         """
         last = _number(last_event_id)
         stream = self._kept.stream(self, last)

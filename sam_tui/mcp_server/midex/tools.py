@@ -1,7 +1,7 @@
 """Seed 003's tools: ``workflow.start`` and ``workflow.next_step``, with verbs for all the rest.
 
-A model answers for neither the person nor the host: a human step asks the client's person, and a
-tool step is run here, through the guard, whatever output the client sends for it.
+A model answers for neither the person nor the host: a human step asks the client's person, and a tool
+step is run here, through the guard, and a client's output for it is ignored.
 """
 
 import json

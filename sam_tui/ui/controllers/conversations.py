@@ -116,8 +116,8 @@ class Conversations:
     ) -> None:
         """Continue a stored conversation, or a copy of it that ends ``at`` a message.
 
-        The transcript reports one that cannot be opened. If another program has it open, the person
-        chooses what to do; if another tab has it, that tab is displayed.
+        The transcript reports a conversation that cannot be opened. If another program has it open, the
+        person chooses what to do; if another tab has it, that tab is displayed.
         """
         tab, other = self._current.tab, self._current.tab_of(conversation)
         if how != "fork" and other not in (None, tab):

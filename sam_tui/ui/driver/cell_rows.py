@@ -121,8 +121,8 @@ class PictureCells(Protocol):
 class CellRow:
     """One row: a text and a pen for each cell.
 
-    The second cell of a wide character has an empty text; None is a cell of which nothing is known.
-    ``strips`` are what was put into the row last, by column.
+    The second cell of a wide character has an empty text; None is an unknown cell. ``strips`` are the
+    last ones put into the row, by column.
     """
 
     __slots__ = ("pens", "strips", "texts", "whole")

@@ -1,7 +1,7 @@
 """The cells on the terminal, recorded so that only changed cells are written.
 
-Textual writes every row of a widget that asked to be drawn. ``DrawnCells`` keeps what was written before
-and renders an update as the difference: rows that moved are moved by the terminal (DL and IL within
+Textual writes every row of a widget that asked to be drawn. ``DrawnCells`` stores the written cells and
+renders an update as the difference: rows that moved are moved by the terminal (DL and IL within
 margins), cells that look the same are passed over, and colours are sent where they change.
 """
 

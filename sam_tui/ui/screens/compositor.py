@@ -67,7 +67,7 @@ class LayoutCompositor(Compositor):
     ) -> Iterator[tuple[Region, Region, list[Strip]]]:
         """Each widget's place, the part of it to draw, and that part's lines; the foremost comes first.
 
-        What stands wholly behind one other widget is not drawn: on most frames those are all containers.
+        A widget wholly behind another is not drawn: on most frames those are all containers.
         """
         changed = self._changed or (crop or self.size.region,)
         before: list[Region] = []

@@ -1,8 +1,8 @@
 """Cuts Markdown that arrives in pieces into blocks that no later text can change.
 
-A block is finished once a later one begins on the same level. Inside the last one, which is open,
-list items, table rows and lines of fenced code are finished early. What is cut depends on the text
-alone, never on how it was delivered.
+A block is finished once a later one begins on the same level. Inside the last one, which is open, list
+items, table rows and lines of fenced code are finished early. The cuts depend on the text alone, never
+on its delivery.
 """
 
 import re

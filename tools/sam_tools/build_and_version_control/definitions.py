@@ -115,9 +115,9 @@ class TaskEntry(BaseModel):
     def command_line(self, folder: str) -> str:
         """Return the shell's command line, variables filled in; empty for a task with dependencies alone.
 
-        A shell task's command is taken as it stands and its arguments are quoted where a blank
-        stands in them; a process task's words are all quoted. Raises ``ToolError`` for what needs an
-        editor to answer.
+        A shell task's command is taken unchanged and its arguments with blanks are quoted; a process
+        task's words are all quoted. Raises ``ToolError`` for a variable that only an editor can fill
+        in.
         """
         line = self._bare_line(folder)
         if not line:

@@ -78,7 +78,7 @@ def update_report(
 ) -> tuple[str, bool]:
     """The outcome of each named item in words, and whether the call as a whole succeeded.
 
-    An item succeeds when the stored one changed, and is redundant when it was like that before. One
+    An item succeeds when the stored one changed, and is redundant if it had these values before. One
     that is set back at once in favour of another item of the same call has failed.
     """
     old, new = {i.id: i for i in before}, {i.id: i for i in stored}

@@ -1,9 +1,9 @@
 """Images that lie over cells (iTerm2, sixel), erased in time so that no pixel remains at a wrong place.
 
 An image is drawn when all cells of its picture are on the screen and have been for a moment. A terminal
-that draws a cell erases the image there. So when a cell of the picture changes or moves, every cell below
-the image is written again; and when cells below it were written, the image is drawn again. Meanwhile the
-terminal does not scroll rows, because terminals differ in what they do to images then.
+that draws a cell erases the image there. So when a cell of the picture changes or moves, every cell
+below the image is written again; and when cells below it were written, the image is drawn again.
+Meanwhile the terminal does not scroll rows, because terminals treat images differently then.
 """
 
 import time

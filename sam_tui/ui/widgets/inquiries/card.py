@@ -55,7 +55,7 @@ WHOLE = CardWidth(0, whole=True)
 def approval_lines(request: ApprovalRequest, width: CardWidth = WHOLE) -> Content:
     """The question line by line: operation, targets, reason, folder.
 
-    What may be long stands last: no command pushes the reason and the target out of view.
+    Long parts come last: no command pushes the reason and the target out of view.
     """
     summary = visible_line(request.summary)
     rows = [Content.assemble((visible_line(request.operation), "bold $accent"), "  ")]
@@ -196,8 +196,8 @@ class ApprovalButton:
 def buttons_of(request: ApprovalRequest) -> dict[str, ApprovalButton]:
     """The buttons of a request by their keys.
 
-    1 to 4 always mean the same: once, for some minutes, deny, deny with a comment; 5 opens what is
-    wider; from 6 on stand other ways to say yes that the request brings.
+    1 to 4 always mean the same: once, for some minutes, deny, deny with a comment; 5 opens wider
+    scopes; from 6 on come further scopes of the request.
     """
     offered = request.choices or (ScopeChoice("once", "this call only", "once"),)
     names = {choice.id for choice in offered}

@@ -26,7 +26,7 @@ class DelegationContext:
     """The parts of the runtime that delegation needs.
 
     ``gate`` makes the gate of a conversation that works on one execution's step, and records its calls;
-    ``flush`` stores what was recorded; ``model`` is opened where no model runs.
+    ``flush`` stores the recorded calls; ``model`` is opened if no model runs.
     """
 
     subagents: Subagents

@@ -207,7 +207,7 @@ def chosen_role(payload: QueryPayload) -> tuple[RoleChoice | None, str]:
 def plan_tasks(payload: PlanPayload) -> tuple[list[dict[str, object]], list[str]]:
     """The todos as items of the engine, and warnings. Raises ``WorkflowRefused``.
 
-    Every todo begins as pending whatever was said of it; a delegated one carries its meta-prompt.
+    Every todo begins as pending, with any status given; a delegated one carries its meta-prompt.
     """
     faults: list[str] = []
     warnings: list[str] = []

@@ -1,9 +1,9 @@
 """The list of public APIs that research may start from, and how well each fits an objective.
 
-Endpoints and documentation are kept apart, and a template says what has to be filled in. Nothing is
-said to work that was not tried: when an entry was last seen to answer is noted where it was tried.
-The list is ``table`` and the Markdown tables of the person's settings, which come first. Reliability
-only breaks ties; 0 is that of a service that has ended, which comes last and is asked only by its name.
+Endpoints and documentation are kept apart, and a template says what has to be filled in. No entry is
+said to work that was not tried: the time of its last answer is noted by each installation. The list is
+``table`` and the Markdown tables of the person's settings, which come first. Reliability only breaks
+ties; 0 is that of a service that has ended, which comes last and is asked only by its name.
 """
 
 import re

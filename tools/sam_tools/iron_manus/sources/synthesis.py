@@ -1,8 +1,8 @@
 """Several texts compared by their words, and a synthesis that a model writes from them.
 
-The comparison is a heuristic, and named as one. Its measures are seed 001's four modes: they count shared
-words, and look for values that speak of one thing and differ. Whether two sources agree in what they say is
-for the reader to judge, or for the model.
+The comparison is a heuristic, and the output says so. Its measures are seed 001's four modes: they
+count shared words, and look for different values of one thing. Whether two sources agree in what they
+say is for the reader to judge, or for the model.
 """
 
 from collections.abc import Sequence
