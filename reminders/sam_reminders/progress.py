@@ -19,7 +19,7 @@ from sam_tui.core.todos.item import (
 )
 
 if TYPE_CHECKING:
-    # A run in which no command runs does not load what they are.
+    # A run without background commands does not load their module.
     from sam_tui.core.ports.processes.background import BackgroundCommand
 
 _TITLE = 120

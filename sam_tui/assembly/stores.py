@@ -240,7 +240,7 @@ class Stores(Configuration):
         checkpoints = GitCheckpoints(
             self.options.data_dir,
             self.workspace.root,
-            LocalFiles(),  # what is on disk, whatever an editor has of it
+            LocalFiles(),  # files on disk, even if an editor has changes of them
             search_path=self.environ.get("PATH", os.defpath),
             limits=CheckpointLimits.of(
                 limits.checkpoint_days,

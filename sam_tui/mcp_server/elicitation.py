@@ -66,7 +66,7 @@ def _approval_form(request: ApprovalRequest, version: str) -> ElicitationForm:
     lines = [f"Allow {request.operation}?", f"  what    {one_line(request.summary)}"]
     if request.asker:
         lines.append(f"  from    {one_line(request.asker)}")
-    # Whatever is long comes after the reason, so that nothing the model writes can push that out.
+    # Long texts come after the reason, so that no text of the model can push it out of view.
     long = [target for target in request.targets if len(target) > _SHORT]
     lines += [_target(target) for target in request.targets if target not in long]
     lines += [f"  letters {one_line(words)}" for words in request.letters]

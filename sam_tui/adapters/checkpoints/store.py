@@ -169,7 +169,7 @@ class GitCheckpoints:
             try:
                 return timeline.add(call, files.snapshot(), time.time()).number
             except (GitFailed, OSError):
-                # On a full disk what was stored in vain would leave no room for anything else.
+                # On a full disk the objects of a failed snapshot would leave no room for anything else.
                 with suppress(CheckpointError, OSError):
                     timeline.prune()
                 raise
@@ -319,7 +319,7 @@ class GitCheckpoints:
         timeline.remove([m.number for m in dropped])
         timeline.prune()
         dropped += self._shrunk(store, timeline, [m for m in moments if m not in dropped])
-        # A disk may be away for a while: by itself only what is too old anyway goes.
+        # A disk may be away for a while: only stores that are too old anyway go automatically.
         drop_abandoned(
             store.folder.parent,
             lambda folder, used: used < oldest and not os.path.lexists(folder),

@@ -109,7 +109,7 @@ class WorkspaceCheckers:
 
     def _real_paths(self, paths: Sequence[str]) -> Iterator[str]:
         for path in paths:
-            # What cannot be located has no checker; the guard refuses to read it, and says why.
+            # A path that cannot be located has no checker; the guard refuses to read it, and says why.
             with suppress(OSError, ValueError):
                 yield os.path.realpath(os.path.join(self._root, os.path.expanduser(path)))
 

@@ -80,7 +80,7 @@ def load() -> Any:
     def refuse(serialized_data: str) -> Any:
         raise UntrustedMessage("A row of the queue contains a pickle, which would run code.")
 
-    # A row says how it is written: whoever can write one could have any process here unpickle it.
+    # A row names its own format: a writer of rows could have any process here unpickle one.
     cast("Any", _serialization.DBOSDefaultSerializer).deserialize = refuse
     logger = logging.getLogger("dbos")
     if not logger.handlers:

@@ -104,7 +104,7 @@ class HeadlessRuns:
         if copy is not None and why != "lost":
             try:
                 patch = copy.patch()
-            except Exception as error:  # noqa: BLE001 - whatever a task left there, its answer comes home
+            except Exception as error:  # noqa: BLE001 - the answer returns, whatever files the task left
                 fault = str(error)
         outcome = _result_of(folder / "out")
         good = outcome.get("subtype") == "success" and not fault

@@ -290,7 +290,7 @@ async def sampled(
         answer = await sample(request_of(server, params))
     except ValueError as error:
         return types.ErrorData(code=types.INVALID_PARAMS, message=str(error))
-    except ModelError:  # what the provider says is no server's business
+    except ModelError:  # no server may read the provider's message
         return types.ErrorData(code=_DECLINED, message="The model did not answer.")
     except SamError as error:
         return types.ErrorData(code=_DECLINED, message=plain(error.explain(), 400))

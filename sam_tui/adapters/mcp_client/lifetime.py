@@ -138,7 +138,7 @@ _MOST_WAITING = 8
 """The most questions of one server that may wait for the person; further ones are refused."""
 
 
-class Lost(Exception):  # what a caller deals with, in no message of its own
+class Lost(Exception):  # callers handle it; it has no message of its own
     """The server went away in the middle of a call."""
 
 

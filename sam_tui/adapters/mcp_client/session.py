@@ -234,7 +234,7 @@ def lost(error: BaseException) -> bool:
             terminated = "Session terminated" in error.error.message
             return terminated or error.error.code == types.CONNECTION_CLOSED
         case OAuthFlowError():
-            return True  # the next one reads what a login has written since
+            return True  # the next one reads the tokens of a login since then
         case anyio.ClosedResourceError() | anyio.BrokenResourceError() | anyio.EndOfStream():
             return True
         case _:

@@ -196,7 +196,7 @@ def _clean(value: Any, key: str, *, words: bool, depth: int) -> Any:
         return [_clean(v, "", words=words, depth=depth + 1) for v in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
-    # Under ``properties`` the keys are names of arguments, whatever they are called.
+    # Under ``properties`` all keys are names of arguments.
     named = key in _NAMES_BELOW
     return {
         _key(inner): _clean(part, "" if named else inner, words=words, depth=depth + 1)

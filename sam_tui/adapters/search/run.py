@@ -112,7 +112,7 @@ class SearchRun:
             # Not by Process.kill: that may reap the process, which the loop's watcher has to do.
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGKILL)
-        # What is left in the pipes must be read: an unread pipe keeps its transport open.
+        # The rest of the pipes must be read: an unread pipe keeps its transport open.
         for stream in (self._process.stdout, self._process.stderr):
             while stream is not None and await stream.read(_CHUNK):
                 pass

@@ -163,7 +163,7 @@ def _open(values: options.Values) -> int:
 async def _prepared(parts: Coroutine[object, object, None]) -> None:
     """Have the parts loaded; later garbage collections skip the loaded objects."""
     await parts
-    gc.collect(1)  # what is young alone: all would take long enough to hold up keys
+    gc.collect(1)  # young objects alone: all would take long enough to hold up keys
     gc.freeze()
 
 

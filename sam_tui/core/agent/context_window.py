@@ -114,7 +114,7 @@ def _groups(
     size = 0
     for item in spoken:
         full = len(group) >= _CHUNK_MESSAGES or size + len(item[1]) > _CHUNK_CHARACTERS
-        # A chunk best begins with what the person said.
+        # A chunk best begins with a message of the person.
         if group and (full or (item[0] == "user" and len(group) >= _CHUNK_MESSAGES // 2)):
             yield group
             group, size = [], 0

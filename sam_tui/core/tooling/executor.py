@@ -214,7 +214,7 @@ class Executor:
         remark, waited = "", 0.0
         while True:
             request = self._request(plan, conversation, remark)
-            # No hook is asked about what the person has denied already.
+            # No hook is asked about a call that the person has denied already.
             hooked = None if request.denied_ahead() else self._hooked(plan, request)
             if hooked is not None and (text := await hooked.rewritten()):
                 call = replace(plan.call, name=plan.key, arguments=text)
@@ -226,7 +226,7 @@ class Executor:
             if decision.outcome != "amended":
                 return plan, request, hooked, replace(decision, elapsed=waited + decision.elapsed)
             remark, waited = decision.comment, waited + decision.elapsed
-            # What the person left is another call: hooks and guard judge it from the beginning.
+            # The person's version is another call: hooks and guard judge it from the beginning.
             plan = amended_plan(plan, request.accesses, decision.amendment, self.shield)
 
     async def execute(self, call: ToolCall, conversation: ConversationId) -> Executed:

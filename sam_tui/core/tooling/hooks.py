@@ -330,7 +330,7 @@ class HookedCall:
             return await guard.decide(request)
         if verdict.word == "deny" or verdict.halt:
             return self._decision("deny", verdict, verdict.reason or verdict.halt)
-        # Hooks take their time: what is refused by now no yes of theirs opens.
+        # Hooks take time: their yes does not allow a call that is refused by now.
         explained = guard.explain(request.conversation, request.operation, request.accesses)
         if verdict.word == "allow" and explained.outcome == "ask":
             return self._decision(

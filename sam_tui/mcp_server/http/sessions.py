@@ -211,7 +211,7 @@ class McpSessions(StreamableHTTPSessionManager):
         if events is None or not is_version_at_least(events.agreed, RESUMABLE):
             await super()._handle_stateful_request(scope, receive, send)
         elif scope["method"] == "POST":
-            # What the handshake agreed on counts, also where a request names another version.
+            # The version of the handshake counts, also if a request names another one.
             _set_version(scope, events.agreed)
             await self._posted(scope, receive, send)
         elif scope["method"] == "GET" and last:

@@ -222,7 +222,7 @@ class MidexToolbox:
             ]
         }
 
-    # -- what a client does not answer for -----------------------------------------------------
+    # -- steps that no client does -------------------------------------------------------------
 
     async def _run_tool(self, ticket: Ticket, token: str, request: ToolRequest) -> Advanced:
         """Run the call of a tool step here; an approval that nobody can give leaves it open."""
@@ -246,7 +246,7 @@ class MidexToolbox:
     def _person(self, request: ToolRequest) -> Person:
         return Person(self._runtime.inquiries, request.client.conversation, request.call.id)
 
-    # -- what a verb led to --------------------------------------------------------------------
+    # -- results of verbs ----------------------------------------------------------------------
 
     def _opened(self, done: Advanced, request: ToolRequest) -> Answer:
         """Return the next step to do, in seed 003's names, and every other open one."""

@@ -125,7 +125,7 @@ class Background:
         ]
         return sorted([*commands, *tasks], key=lambda job: not job.running)
 
-    # ---- what the bar and the transcript say
+    # ---- texts of the bar and the transcript
 
     def _offer(self) -> str:
         """The hint of the status bar while the agent waits for a command; empty for the first seconds."""

@@ -113,7 +113,7 @@ class Completion:
             if result.paths:
                 self._candidates = Candidates(result.paths)
             if result.cut or result.total > len(result.paths):
-                self._sought = ""  # what is typed next is looked for as well
+                self._sought = ""  # the next typed text is searched for, too
         self._area.offer_files()
 
     async def _search(self, pattern: str) -> FileMatches | None:

@@ -82,7 +82,7 @@ class Conversations:
 
         def store(level: str, text: str) -> None:
             if tab.session is not None:
-                # What a full disk refuses was said all the same.
+                # A notice that a full disk refuses was shown anyway.
                 with contextlib.suppress(SamError):
                     self._runtime.notices.add(tab.session.conversation, level, text)
 

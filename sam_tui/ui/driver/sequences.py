@@ -21,7 +21,7 @@ def clipboard_sequences(text: str) -> list[str]:
     plain = f"\x1b]52;c;{base64.b64encode(text.encode(errors='replace')).decode()}\a"
     if not os.environ.get("TMUX"):
         return [plain]
-    # tmux takes the plain form where it keeps the clipboard itself, and passes on what is wrapped.
+    # tmux takes the plain form if it keeps the clipboard itself, and passes the wrapped form on.
     return [plain, passed_through_tmux(plain)]
 
 

@@ -76,7 +76,7 @@ class Splitter:
 
     def feed(self, text: str) -> list[Piece]:
         """Add text; returns the pieces that are complete with it."""
-        # In parts: what is parsed at once stays small, however much came at once.
+        # In parts, so that each one parsed is small, however long the text is.
         for start in range(0, len(text), LONGEST):
             part = text[start : start + LONGEST]
             self._buffer += part

@@ -83,7 +83,7 @@ class Viewport(ScrollView, can_focus=True):
             return False
         return super()._size_updated(size, virtual_size, container_size, layout)
 
-    # -- what is drawn ---------------------------------------------------------------------------
+    # -- drawing ---------------------------------------------------------------------------------
 
     @property
     def palette(self) -> Palette:

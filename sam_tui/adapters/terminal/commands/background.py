@@ -347,7 +347,7 @@ class PortedCommands:
     def _forget(self, conversation: ConversationId) -> None:
         """Forget all but the newest ended commands of a conversation."""
         ended = [command for command in self.of(conversation) if not command.running]
-        if len(ended) > _KEPT_ENDED:  # what they left running is found among all processes
+        if len(ended) > _KEPT_ENDED:  # their remaining processes are searched among all processes
             ended = [command for command in ended if not command.lasts]
         for old in ended[:-_KEPT_ENDED]:
             del self._all[old.id]

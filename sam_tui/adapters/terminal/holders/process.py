@@ -53,7 +53,7 @@ class Holder:
         self._idle: float = message["idle"]
         self._hold: dict[str, Any] = {}
         self._ring = Ring(handed[0])
-        # Open until this process ends: what the shell reads at its start stays though the program goes.
+        # Open until this process ends: the shell's start files stay even if the program ends.
         self._locks, descriptors = handed[1 : 1 + message["locks"]], handed[1 + message["locks"] :]
         entry = descriptors.pop(0) if message["confined"] else None
         supervisor = socket.socket(fileno=descriptors.pop(0)) if descriptors else None

@@ -96,7 +96,7 @@ class HeldStart:
             spawn = self._given.get()
             if spawn is None:
                 return
-            # Only now: until then the copy would keep open what the program closes meanwhile.
+            # Only now: until then the copy would keep descriptors open that the program closes.
             unshare_descriptors()
             spawn(*os.pipe())
         except OSError as error:

@@ -307,7 +307,7 @@ class PtySession(Watchers):
 
             self._screen = EmulatedScreen(*self._size)
             self._screen.feed(self._history.since(0).text.encode(errors="replace"))
-            # Only from now on: what was asked in the past waits for no answer.
+            # Only from now on: past questions wait for no answer.
             self._screen.reply = self._answer
         return self._screen
 

@@ -58,7 +58,7 @@ class SessionRecording:
         opening = "\x1b[?1049h" if screen.alternate else ""
         if screen.scrollback.visible() == seen.text:
             return opening + drawn(screen)
-        # The screen contains what the person typed, and its cover has another length.
+        # The screen contains the person's input, and its cover has another length.
         return f"{opening}\x1b[H\x1b[2J" + seen.text.rstrip("\n").replace("\n", "\r\n")
 
     def output(self, data: bytes) -> None:

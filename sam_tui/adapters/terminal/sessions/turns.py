@@ -192,7 +192,7 @@ class Turns(SessionHolder):
         screen = self._parts.emulator()
         enters = len(_ENTERS.findall(characters(data)))
         if enters and screen.cursor is not None:
-            # What the screen shows was recalled or completed as well.
+            # The line on the screen may have been recalled or completed.
             span = screen.scrollback.line_at(
                 screen.scrollback.total - screen.rows + screen.cursor[1]
             )
@@ -287,7 +287,7 @@ class Turns(SessionHolder):
         while self._pty.running and time.monotonic() < deadline:
             runs = self._log.trusted and not self._log.at_prompt
             if not self._log.integrated or runs or self._pty.foreground() != self._pty.pid:
-                if self._stray:  # what a program makes of keys that it got is the person's, too
+                if self._stray:  # a program's answer to the person's keys is the person's, too
                     await self._activity.settled(within=deadline - time.monotonic())
                 break
             if self._activity.at_line():

@@ -87,8 +87,8 @@ class Sampler:
                 f"{sampling.server} may use {max(0, left):,} more tokens of the model in this"
                 f" conversation, and asks for {size:,}."
             )
-        # Taken before it is asked: requests that wait side by side do not share what is left. What was
-        # refused stays taken, so that a server cannot ask for ever.
+        # Counted before the question: requests that wait side by side cannot use the same rest. A
+        # refused request stays counted, so that a server cannot ask for ever.
         self._used[conversation, sampling.server] += size
         await self._allow(conversation, call, sampling, model)
         shield = self._guard.shield

@@ -71,7 +71,7 @@ def _quoted(messages: Sequence[Message], most: int) -> list[str]:
     spoken = [(role, text) for message in messages for role, text in _spoken(message) if text]
     share = max(_SMALLEST_QUOTE, min(_MESSAGE_TOKENS, most // max(1, len(spoken))))
     texts = [f"[{role}] {clip(text, share).translate(_BRACKETS)}" for role, text in spoken]
-    # What is oldest goes where even the smallest shares are too much.
+    # The oldest messages go if even the smallest shares are too much.
     return texts[-max(1, most // share) :]
 
 

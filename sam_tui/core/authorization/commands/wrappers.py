@@ -211,7 +211,7 @@ def _handed_over(name: str, words: Sequence[Word], before: int) -> tuple[Word | 
     option, a tuple of None where its text is missing."""
     text = words[0].text
     if name == "env" and (split := _SPLIT.match(text)) is not None:
-        # What is split has options and variables of env before its program, and escapes of env's own.
+        # The split text has options and variables of env before its program, and env's own escapes.
         parts = [Word(split[1], words[0].static), *words[1:]] if split[1] else [*words[1:]]
         plain = not parts or "\\" not in parts[0].text
         return (_joined([Word(name, plain), *parts]) if parts else None,)

@@ -89,7 +89,7 @@ def offers(
     )
     if not all(judgement.plain for judgement in judgements):
         return offered
-    # What a rule asks about stays asked: a lasting permission would never be heard.
+    # A rule that asks does so every time: a lasting permission would have no effect.
     lasting = keeps and not any(by_file(judgement.rule) for judgement in judgements)
     spans: tuple[ScopeSpan, ...] = ("session", "project", "user") if lasting else ("session",)
     return (*offered, *_spanning(operation, judgements, state, spans))

@@ -45,13 +45,13 @@ HOME_PLACES = (
     ".local/share/gopass", ".config/solana", ".foundry/keystores", ".config/filezilla", ".config/remmina",
     ".local/share/remmina", ".vnc", ".smbcredentials", ".config/syncthing", ".local/state/syncthing",
     ".Xauthority", ".ICEauthority", ".msmtprc", ".fetchmailrc", ".mbsyncrc", ".offlineimaprc",
-    # What was typed: shells, interpreters, editors.
+    # Typed text: shells, interpreters, editors.
     ".local/share/fish/fish_history", ".config/fish/fish_history", ".viminfo", ".vim/viminfo",
     ".local/share/nvim/shada", ".local/state/nvim/shada", ".local/share/powershell/PSReadLine",
     ".ipython/profile_default/history.sqlite", ".Rhistory", ".lesshst", ".histfile", ".history",
     ".config/ghostty/history", ".local/state/bash", ".local/state/zsh", ".local/share/atuin",
     ".atuin", ".mongodb/mongosh/mongosh_repl_history", ".bash_sessions", ".zsh_sessions",
-    # What was said.
+    # Conversations.
     ".config/Signal", ".config/Slack", ".config/discord", ".config/Element", ".config/Microsoft",
     ".config/teams-for-linux", ".config/Mattermost", ".config/skypeforlinux", ".config/zoom",
     ".local/share/TelegramDesktop", ".purple", ".weechat", ".config/weechat", ".irssi",

@@ -179,7 +179,7 @@ def _secrets(state: PolicyState, reading: CommandReading | None) -> Iterator[tup
 
 def _secret_at(state: PolicyState, secrets: Secrets, path: NamedPath) -> str:
     """The folder of this program, or the secret, that a path leads to; empty for neither."""
-    # What is shared the kernel keeps from being written; without it the name alone is refused.
+    # The kernel keeps shared folders from being written; without it the name alone is refused.
     if not (state.shares(path.real) and state.confined) and (folder := state.own_folder(path.real)):
         return folder
     if path.pattern:

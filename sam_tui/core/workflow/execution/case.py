@@ -133,7 +133,7 @@ class StepOutputs(Mapping[str, object]):
             value = row.output
             if value is None:
                 raise KeyError(name)
-            # Names of seed 002 for what a step came to.
+            # Names of seed 002 for the outcome of a step.
             raw = value.setdefault("result_data", value.get("text") or value.get("summary"))
             value.setdefault("processed_result_data", raw)
             self._parsed[row.id] = value

@@ -128,7 +128,7 @@ def exhausted(case: ExecutionCase, row: StepRow, why: str) -> None:
     """A budget is used up: ask, abort or diverge, as the policy says."""
     message = f"step {row.id}: {row.error}; {why}" if row.error else f"step {row.id}: {why}"
     case.record("budget_exhausted", row.id, reason=why)
-    # Whoever decides later finds the step as one that can be tried again.
+    # For a later decision the step is one that can be tried again.
     case.put(replace(row, status="failed", completed_at=case.now))
     match case.definition.policy.on_exhausted:
         case "ask":

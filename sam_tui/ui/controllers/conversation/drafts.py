@@ -98,7 +98,7 @@ class PromptDrafts:
             self.keep(left)
             self._area.put(draft)
         elif self._key == self._begin:
-            self.keep("")  # what was written before the first prompt goes along
+            self.keep("")  # text written before the first prompt moves along
         self._key = key
 
 

@@ -91,7 +91,7 @@ class TerminalRequests:
         if not await view.interrupting.end(session):
             self._context.notify_briefly("The command did not end on INT, TERM or KILL.")
 
-    # ---- what is at hand
+    # ---- the present text
 
     def use(self, target: str, view: TerminalView, text: str = "") -> None:
         """Send or open in the pager or editor: the marked text, else the last output, else all."""

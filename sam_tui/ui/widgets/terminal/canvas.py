@@ -40,7 +40,7 @@ class TerminalCanvas(Widget):
     """Draws a terminal with its cursor, selection and search hits. It handles no input."""
 
     COMPONENT_CLASSES = {"terminal--hit", "terminal--present-hit"}  # noqa: RUF012
-    ALLOW_SELECT = False  # marks are kept by cell in all that is kept, not only in what is in sight
+    ALLOW_SELECT = False  # marks are by cell of all stored rows, not only of the visible ones
 
     def __init__(self, *, waiting: str, id: str) -> None:
         super().__init__(id=id)
@@ -101,7 +101,7 @@ class TerminalCanvas(Widget):
         """The link at a cell of the view."""
         return next((link for link in self._links.get(y, ()) if link[0] <= x < link[1]), None)
 
-    # ---- for whoever adds input
+    # ---- for classes that add input
 
     def painted(self) -> None:
         """Called after every frame."""

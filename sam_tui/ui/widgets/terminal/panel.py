@@ -268,7 +268,7 @@ class TerminalPanel(Vertical):
         recording = "● rec " if view.recording else ""
         between = " · " if text and view.label else ""
         room = self.size.width - _BESIDE - cell_len(recording + between + view.label)
-        # The reason gives way: the keys are what the person needs.
+        # The reason is cut, because the person needs the keys.
         text = one_line(text, max(_BADGE, room))
         badge = [(recording, "$error"), (text, style), (between, "$text-muted")]
         self.border_subtitle = Content.assemble(*badge, view.label)

@@ -121,7 +121,7 @@ class ReplayView(WatchedView):
         """Close the player of this view."""
         self.playback.close()
 
-    # ---- what is drawn
+    # ---- drawing
 
     @property
     def row_width(self) -> int:
@@ -133,7 +133,7 @@ class ReplayView(WatchedView):
         screen = self.playback.screen
         size = (screen.columns, screen.rows)
         if screen is not self._drawn_of[0] or size != self._drawn_of[1]:
-            # Sought backwards, or another size: what was drawn and marked is not of this screen.
+            # Sought backwards, or another size: drawn rows and marks are not of this screen.
             self._drawn_of = (screen, size)
             self.marking = None
             self.look_back(False)

@@ -23,7 +23,7 @@ _WITHOUT_FULL_SCREEN = ("shift+pageup", "shift+pagedown", ZOOM)
 """Keys that the workbench handles unless a full-screen program runs."""
 _MOST_AHEAD = 1000
 """The most keys that wait for a shell to start."""
-_LONGEST_KEY = 64  # bytes; what is longer was pasted
+_LONGEST_KEY = 64  # bytes; longer input was pasted
 
 
 class TerminalView(TerminalPast, can_focus=True):

@@ -299,7 +299,7 @@ def _changed(text: _Text, spot: HunkPosition, hunk: Hunk) -> list[_Row]:
     index = 0
     for line in lines:
         if line.mark == "+":
-            # Where a file mixes line ends, new lines are like those around them.
+            # If a file mixes line ends, new lines have those of the lines around them.
             around = ends[max(index - 1, 0) :][:1] or ends[-1:] or [text.usual]
             end = _end(line, around[0], literal=literal)
             result.append(_new(line, text.separator, end, open_end=open_end))

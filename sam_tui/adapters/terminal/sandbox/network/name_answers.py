@@ -123,7 +123,7 @@ def _reply(
     try:
         server.sendmsg([answer], [_from(item) for item in ancillary], 0, sender)
     except OSError:
-        return  # whoever asked is gone
+        return  # the program that asked is gone
 
 
 def _from(item: tuple[int, int, bytes]) -> tuple[int, int, bytes]:
