@@ -51,7 +51,7 @@ class ReminderSources:
     phase: Callable[[ConversationId], str]
     facts: Facts
     instructions: Offered = lambda: None
-    """Returns what instruction files say; None if there are none."""
+    """Returns the text of the instruction files; None if there are none."""
     skills: OfferedSkills = lambda: None
     ended: EndedCommands = lambda _: ()
     """The background commands that have ended."""
