@@ -363,7 +363,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
             self._driver.write(sequence)
 
     def notify(self, message: str, **options: Any) -> None:
-        """Say something over the screen for a while; to people who listen as a line."""
+        """Show a text over the screen for a while; to people with a screen reader as a line."""
         if self.has_class("-reader"):
             self.chat.transcript.add_remark(message)
             self.chat.prompt.area.refresh()

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 class Workbench:
-    """Made over a runtime; ``begin`` starts what runs by itself."""
+    """The workbench over a runtime; ``begin`` starts its background work."""
 
     def __init__(self, front: Front, runtime: "Runtime") -> None:
         self._front = front

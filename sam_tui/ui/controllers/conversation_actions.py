@@ -202,7 +202,7 @@ class ConversationActions:
         self._context.pick("what the agent remembers", options, empty="Nothing is remembered yet.")
 
     def _memory(self, entry: "MemoryEntry") -> None:
-        """Ask what to do with an entry."""
+        """Ask for an action on an entry."""
         title = one_line(entry.key or entry.text, 60)
 
         def read() -> None:

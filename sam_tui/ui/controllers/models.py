@@ -99,7 +99,7 @@ class ModelChoice:
         self._context.app.push_screen(picker, picked)
 
     def _choices(self, offers: "Sequence[ModelOffer]") -> list[Choice]:
-        """The offers as lines: what each is known for, whether it is a favourite or begins here."""
+        """Return the offers as lines: abilities, price, and whether it is a favourite or the default."""
         wishes = ModelWishes.read(self._preferences)
         first = wishes.folders.get(self._runtime.workspace.root)
         choices: list[Choice] = []

@@ -308,7 +308,7 @@ def cells_of(driver: object) -> DrawnCells | None:
 
 
 class CellUpdate(CompositorUpdate):
-    """An update of Textual's, of which only what changes is written."""
+    """An update of Textual's, of which only the changes are written."""
 
     def __init__(self, cells: DrawnCells, update: ChopsUpdate | LayoutUpdate) -> None:
         self._cells = cells

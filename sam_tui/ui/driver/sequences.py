@@ -31,7 +31,7 @@ def passed_through_tmux(sequence: str) -> str:
 
 
 def tmux_question(environment: Mapping[str, str], formats: str) -> tuple[str, ...]:
-    """The command that prints what tmux knows about the terminal around it, in tmux's formats."""
+    """Return the command that prints tmux's knowledge of the terminal around it, in tmux's formats."""
     pane = environment.get("TMUX_PANE")
     target = ("-t", pane) if pane else ()
     return ("tmux", "display-message", "-p", *target, formats)

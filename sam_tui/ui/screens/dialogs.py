@@ -206,7 +206,7 @@ class Picker(Dialog):
             )
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what fits the words typed."""
+        """Show the choices that match the typed words."""
         event.stop()
         if self._narrowed not in (None, self._filter.value):
             self._narrow(self._filter.value)

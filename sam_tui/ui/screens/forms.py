@@ -124,7 +124,7 @@ class HostQuestion(ModalScreen[bool]):
         self._guard = KeyGuard(patience)
 
     def compose(self) -> ComposeResult:
-        """Both hosts, and what would be sent to the new one."""
+        """Compose both hosts, and the data that would be sent to the new one."""
         before, after = (visible_line(host) for host in self._hosts)
         with KeyFrame() as frame:
             frame.border_title = Content("go to another host?")

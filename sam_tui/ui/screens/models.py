@@ -1,4 +1,4 @@
-"""Choosing a model: what each is known for, favourites first, and which one a folder begins with."""
+"""Choosing a model: facts about each, favourites first, and the default of a folder."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING

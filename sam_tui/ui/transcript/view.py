@@ -74,7 +74,7 @@ class Transcript(CursorPane):
         self._step = set()
 
     def void_step(self) -> None:
-        """Drop what streamed since ``begin_step``: the request is tried again."""
+        """Drop everything streamed since ``begin_step``: the request is tried again."""
         self.end_answer()
         for index in range(len(self.ledger) - 1, -1, -1):
             if self.ledger[index].group in self._step:
@@ -178,7 +178,7 @@ class Transcript(CursorPane):
             self.notify(text, severity=_SEVERITIES.get(level, "information"), markup=False)
 
     def add_error(self, error: SamError) -> None:
-        """Add an error: what failed, why, and what to do next."""
+        """Add an error: its subject, its reason, and the next thing to do."""
         self.add_notice("error", f"{error.title}\n{error.explain()}")
 
     def add_reminder(self, name: str, text: str, images: "Sequence[Image]" = ()) -> None:
@@ -281,7 +281,7 @@ class Transcript(CursorPane):
             self._rest = max(began + FRAME, monotonic() + SHARE * (thread_time() - spent))
 
     def flush(self) -> bool:
-        """Draw now what waits for the next frame; False when nothing did."""
+        """Draw now everything that waits for the next frame; False if nothing did."""
         answer = self._answer
         text = answer is not None and answer.waiting
         if not (text or self._thought_dirty or self._dirty_calls):

@@ -111,7 +111,7 @@ class PasteArea(Composer):
         self._chips.clear()
 
     def paste(self, text: str, what: str = "pasted") -> None:
-        """Insert a text at the cursor; a large one as a chip named after ``what`` it is."""
+        """Insert a text at the cursor; a large one as a chip that ``what`` names."""
         text = _LINE_ENDS.sub("\n", text)
         if picture := dropped_image(text):
             chip = f"[image {os.path.basename(picture).translate(_BRACKETS)}]"

@@ -1,4 +1,4 @@
-"""A frame whose lower edge names keys: the first and the last where not all have room."""
+"""A frame whose lower edge names keys: the first and the last if there is no room for all."""
 
 from textual.containers import Vertical
 from textual.content import Content
@@ -31,7 +31,7 @@ class KeyFrame(Vertical):
         self.fit_keys()
 
     def fit_keys(self) -> None:
-        """Show what fits the width; all of them before there is one."""
+        """Show as many keys as fit the width; all of them before the width is known."""
         width = self.outer_size.width
         self.border_subtitle = Content(
             fitting_keys(self._keys, width - _EDGE) if width else self._keys

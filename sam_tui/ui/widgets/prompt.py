@@ -143,7 +143,7 @@ class PromptArea(PasteArea):
         self._say_how()
 
     def _say_how(self) -> None:
-        """Say on the empty prompt what can be typed: the first and the last in any case."""
+        """Show on the empty prompt which input it takes: the first and the last hint in any case."""
         words = list(_STEER if self._steers else _ASK)
         while len(words) > 2 and cell_len(" · ".join(words)) >= self.size.width:
             del words[-2]

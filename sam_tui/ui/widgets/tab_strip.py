@@ -1,4 +1,4 @@
-"""One row that names the conversations of the window, and says what goes on in each."""
+"""One row that names the conversations of the window, with the state of each."""
 
 from collections.abc import Mapping, Sequence
 from itertools import starmap

@@ -85,7 +85,7 @@ class VimText:
 
 
 class VimKeys:
-    """Turns keys into edits. ``search`` is what ``/`` does."""
+    """Turns keys into edits. ``search`` is the action of ``/``."""
 
     def __init__(self, area: TextArea, search: Callable[[], object]) -> None:
         self._area = area

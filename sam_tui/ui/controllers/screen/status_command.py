@@ -55,7 +55,7 @@ def state_of(standing: Standing, busy: bool) -> str:
 
 
 async def output_of(words: Sequence[str], state: str) -> str:
-    """The first line that a program prints, in plain text; what went wrong in its place."""
+    """Return the first line that a program prints, in plain text; the fault in its place."""
     try:
         process = await started(words, answers=True)
     except (OSError, ValueError) as error:

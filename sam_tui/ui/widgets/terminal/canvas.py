@@ -112,7 +112,7 @@ class TerminalCanvas(Widget):
     # ---- frames
 
     def on_show(self) -> None:
-        """Draw what happened while the terminal was hidden."""
+        """Draw the changes since the terminal was hidden."""
         self.looked_at = True
         self.redraw()
 
@@ -200,7 +200,7 @@ class TerminalCanvas(Widget):
         self.refresh()
 
     def remark(self) -> None:
-        """Draw only what changed in selection and hits."""
+        """Draw only the changes of selection and hits."""
         if self.displayed is not None:
             self._overlays_moved()
             self.painted()

@@ -59,7 +59,7 @@ class TerminalView(TerminalPast, can_focus=True):
         """Handles a Ctrl+C that the program ignores."""
 
     def attach(self, session: "TerminalSession") -> None:
-        """Show this session from now on, and hear what its programs ask of the workbench."""
+        """Show this session from now on, and take the requests of its programs to the workbench."""
         self.detach()
         self.session = session
         self.draw(session)
@@ -122,7 +122,7 @@ class TerminalView(TerminalPast, can_focus=True):
         self._note("output")
 
     def mark_seen(self) -> None:
-        """The person looks: what happened before is no news."""
+        """Clear the marks of news: the person looks."""
         if self.news:
             self.news = ""
             self.post_message(messages.Relabelled())
