@@ -242,7 +242,7 @@ class WorkspaceFiles:
         )
 
     def _below(self, folder: bytes) -> list[bytes]:
-        """The files of a nested repository, without what git keeps of it."""
+        """Return the files of a nested repository, without git's own."""
         files = islice(_files_below(os.path.join(self._root, folder)), self._limits.files + 1)
         return [os.path.relpath(entry.path, self._root) for entry in files]
 
@@ -354,7 +354,7 @@ class WorkspaceFiles:
 
 
 def _files_below(folder: bytes, skipped: Collection[bytes] = ()) -> Iterator[os.DirEntry[bytes]]:
-    """All but folders, those nearest first; no link is followed. Without what git keeps of a repository."""
+    """Yield all files, the nearest first; no link is followed. Without git's own files of a repository."""
     waiting = deque((folder,))
     while waiting:
         with suppress(OSError), os.scandir(waiting.popleft()) as entries:

@@ -1,4 +1,4 @@
-"""The ``CodeIndex`` port: a file listing by ripgrep, a look at what changed, and SQLite's BM25."""
+"""The ``CodeIndex`` port: a file listing by ripgrep, a comparison with the last one, and SQLite's BM25."""
 
 import asyncio
 import hashlib
@@ -107,7 +107,7 @@ class SqliteCodeIndex:
             )
 
     async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
-        """Scan, then read what changed, a batch at a time."""
+        """Scan, then read changed files, a batch at a time."""
         async with self._updating[where.real]:
             return await self._updated(where, progress)
 

@@ -152,7 +152,7 @@ class Batch:
         self._aside.remove(aside)
 
     def _take_back(self) -> list[str]:
-        """Undo all steps, the last one first; returns in words what could not be undone."""
+        """Undo all steps, the last one first; return failures in words."""
         stuck: list[str] = []
         for back in reversed(self._back):
             try:

@@ -172,7 +172,7 @@ class BufferedFiles(LocalFiles):
         self._unsaved.discard(step.where.real)
 
     def _take_back(self, step: Put) -> str:
-        """Restore a file that the editor may have saved; in words what could not be restored."""
+        """Restore a file that the editor may have saved; return in words what could not be restored."""
         words = f"{printable(step.where.display_path)} could not be put back."
         try:
             now = self._on_disk(step.where)

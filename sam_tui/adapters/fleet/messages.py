@@ -40,7 +40,7 @@ class _Message(BaseModel):
 
 
 class SubTaskMessage(_Message):
-    """Spec C5: what one worker is to do. ``sub_task_input`` belongs to the tool."""
+    """Spec C5: the work of one worker. ``sub_task_input`` belongs to the tool."""
 
     sub_task_id: Name
     parent_task_id: Name

@@ -109,7 +109,7 @@ class ProviderCatalog:
     def open(
         self, offer: ModelOffer, *, key: str = "", options: Mapping[str, Any] | None = None
     ) -> Model:
-        """The offered model; raises what ``choice.choose`` raises."""
+        """Open the offered model; raises as ``choice.choose`` does."""
         wish, host = self._wish(offer), self.host(offer)
         if key:
             self._keys[host] = key

@@ -1,4 +1,4 @@
-"""Converts chat completion chunks to deltas, and tolerates what servers leave out or repeat."""
+"""Converts chat completion chunks to deltas, and tolerates omissions and repetitions of servers."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ class ThinkTags:
         self._held = ""
 
     def feed(self, text: str) -> list[Delta]:
-        """The deltas for a piece of content; what may be half a tag is held back."""
+        """Return the deltas for a piece of content; a possible half of a tag is held back."""
         if self._state == "text":
             return [TextDelta(text)] if text else []
         self._held += text

@@ -118,7 +118,7 @@ FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class ClientHandlers:
-    """Handlers for what the server requests or announces. ``roots`` are the folders it may list.
+    """Handlers for the server's requests and announcements. ``roots`` are the folders it may list.
 
     ``sample`` is None for a server that is offered no answers of the model. ``last`` returns its
     last lines on standard error and in its log.

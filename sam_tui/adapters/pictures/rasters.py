@@ -24,7 +24,7 @@ _COLOURS = 240
 
 
 class DecodedPictures:
-    """The ``Pictures`` port, over Pillow. ``programs`` starts what decodes."""
+    """The ``Pictures`` port, over Pillow. ``programs`` starts the decoder."""
 
     def __init__(self, programs: Callable[[], PipedPrograms]) -> None:
         self._programs = programs

@@ -139,7 +139,7 @@ ANYWHERE_ASKED = HostTerms()
 
 
 def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxTerms:
-    """The terms in a file. Raises what ``fault`` makes for a value that cannot stand there."""
+    """Read the terms in a file. Raises the exception of ``fault`` for an invalid value."""
     caches = _caches(table, layer, fault)
     kinds = ("strict",) if layer == "project" else ("default", "strict")
     networks = ("hosts", "off") if layer == "project" else NETWORKS

@@ -133,7 +133,7 @@ def _within(path: str, folders: Sequence[str]) -> bool:
 
 
 def _registries(home: str) -> Iterator[str]:
-    """Lines of settings that name a registry, and what cargo has stored of the registries it used."""
+    """Yield lines of settings that name a registry, and the registries that cargo has used."""
     for name in _SETTINGS:
         lines = _text(os.path.join(home, name)).splitlines()
         yield from filter(_REGISTRY.match, lines)

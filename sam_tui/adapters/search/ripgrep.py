@@ -282,7 +282,7 @@ def _grep_arguments(request: GrepRequest, include: Glob | None) -> list[str]:
 
 
 def _search_filter(glob: Glob) -> list[str]:
-    """Let ripgrep skip by name what cannot match. A type does not override .gitignore; -g would."""
+    """Let ripgrep skip files by name. A type does not override .gitignore; -g would."""
     names = glob.names
     return [*(f"--type-add=wanted:{name}" for name in names), "--type=wanted"] if names else []
 

@@ -202,7 +202,7 @@ def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
 
 
 def _tables(database: Database) -> list[str]:
-    """The tables with content of their own, conversations before what names them."""
+    """Return the tables with content of their own, conversations before the tables that refer to them."""
     names = [
         str(row[0])
         for row in database.query(

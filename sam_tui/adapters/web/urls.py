@@ -44,7 +44,7 @@ class UrlTarget:
 
     @property
     def origin(self) -> str:
-        """``host:port``, always with the port: what an allow list names."""
+        """``host:port``, always with the port, as in an allow list."""
         return f"{self.shown_host}:{self.port}"
 
     @property

@@ -46,7 +46,7 @@ class _Loader(yaml.SafeLoader):
     """The nesting depth of the present value, and the number of values read so far."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse what could make a small file large."""
+        """Refuse nodes that could make a small file large."""
         peek: Any = getattr(self, "peek_event")  # noqa: B009 # untyped in the library
         event: Any = peek()
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):

@@ -80,7 +80,7 @@ class ConfinedRun:
 
     @property
     def descriptor(self) -> int | None:
-        """The descriptor through which a terminal enters; what ``PtyLaunch`` takes."""
+        """The descriptor through which a terminal enters, for ``PtyLaunch``."""
         return None if self.prefix else self.handle.descriptor
 
     def held_start(self) -> HeldStart | None:

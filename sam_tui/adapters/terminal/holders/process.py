@@ -169,7 +169,7 @@ class Holder:
         return False
 
     def _take(self, ready: set[int]) -> None:
-        """Without a client: store the shell's output, and deny what its processes ask for."""
+        """Without a client: store the shell's output, and deny its processes' requests."""
         if self._master in ready:
             with suppress(BlockingIOError, OSError):
                 self._keep(os.read(self._master, _OUTPUT))

@@ -1,4 +1,4 @@
-"""The processes of a session: who they are, and a signal to all of them."""
+"""The processes of a session, and a signal to all of them."""
 
 import os
 import signal

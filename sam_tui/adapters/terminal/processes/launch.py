@@ -166,9 +166,9 @@ def start(
 def start_by(
     spawn: "Callable[[Gated, int, int], Started]", launch: Launch, ready: Callable[[Started], None]
 ) -> Started:
-    """Start a command by ``spawn``, which is given what to start, its input and the other end of that.
+    """Start a command by ``spawn``, which gets the launch, its input and the other end of that.
 
-    ``ready`` is called while it waits. Raises ``ToolError`` when it cannot.
+    ``ready`` is called while it waits. Raises ``ToolError`` if it cannot.
     """
     gated = _gated(launch)
     with _failing():
@@ -200,8 +200,7 @@ def _open_gate(
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """A command line that waits at a gate, what its input contains first, and the text that opens the
-    gate."""
+    """A command line that waits at a gate, the beginning of its input, and the text that opens the gate."""
 
     launch: Launch
     words: Sequence[str]

@@ -60,7 +60,7 @@ def _whole(data: bytes | bytearray) -> bytes:
 
 
 class BoundedOutput:
-    """The first and the last of a stream of bytes; what lies between is counted and let go."""
+    """The first and the last bytes of a stream; those between are counted and dropped."""
 
     def __init__(self, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
         self._head = bytearray()

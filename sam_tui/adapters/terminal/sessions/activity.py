@@ -176,7 +176,7 @@ class Activity:
         return next((name for pid in (group, *others) if (name := name_of(pid))), "")
 
     async def end_command(self, signalled: Callable[[str], None] | None = None) -> TerminalState:
-        """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.
+        """End the foreground command: INT, TERM, KILL, a little time for each; the shell stays.
 
         ``signalled`` hears each signal by its name.
         Returns the state once the shell is back, or when nothing helped: a job that ignores even

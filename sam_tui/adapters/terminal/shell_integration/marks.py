@@ -146,7 +146,7 @@ class MarkStream:
 
 
 def _cut(data: bytes, opening: bytes) -> tuple[bytes, bytes]:
-    """Data, and what at its end may be the start of an opening."""
+    """Return data, and the end of it that may be the start of an opening."""
     at = data.rfind(b"\x1b", max(0, len(data) - len(opening)))
     if at >= 0 and opening.startswith(data[at:]):
         return data[:at], data[at:]

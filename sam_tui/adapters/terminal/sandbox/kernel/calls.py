@@ -1,4 +1,4 @@
-"""Raw system calls through the C library: what Python itself does not offer."""
+"""Raw system calls through the C library that Python itself does not offer."""
 
 import ctypes
 import os

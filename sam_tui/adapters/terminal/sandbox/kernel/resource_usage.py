@@ -88,7 +88,7 @@ def memory_of(processes: Iterable[int], most: int) -> int:
 
 
 def _memory_of_the_system() -> int:
-    """Bytes of memory and swap that were written by somebody, without what files hold."""
+    """Return the bytes of memory and swap that programs wrote, without the content of files."""
     sizes = {name: int(size) for name, size in _SYSTEM.findall(_read("/proc/meminfo"))}
     swapped = sizes.get(b"SwapTotal", 0) - sizes.get(b"SwapFree", 0)
     return (sizes.get(b"AnonPages", 0) + sizes.get(b"Shmem", 0) + swapped) * 1024

@@ -98,9 +98,9 @@ class Target:
 
 
 def stat_fields(process: int) -> list[bytes] | None:
-    """The state of a process and what follows it: parent, group, session, terminal (proc_pid_stat(5)).
+    """Return the state of a process and the fields after it: parent, group, session, terminal.
 
-    None when there is no such process.
+    See proc_pid_stat(5). None if there is no such process.
     """
     try:
         with open(f"/proc/{process}/stat", "rb", buffering=0) as stat:
