@@ -63,7 +63,7 @@ class ChangeReview:
 
     @classmethod
     def of(cls, value: object) -> "ChangeReview":
-        """The review that a value of ``SCHEMA`` is; paths lose what leads out of the workspace."""
+        """Parse a value of ``SCHEMA`` as a review; paths lose the parts that lead out of the workspace."""
         # Without halves of surrogates, which JSON can smuggle and no file holds.
         text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
         table = cast("Mapping[str, Any]", json.loads(text))

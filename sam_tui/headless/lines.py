@@ -1,4 +1,4 @@
-"""Events as Claude-compatible JSON objects, one a line; what Claude has no word for is ``system``."""
+"""Events as Claude-compatible JSON objects, one a line; events that Claude Code lacks are ``system``."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -55,8 +55,8 @@ class HeadlessOutput:
         self._write(json.dumps(value, separators=(",", ":")) + "\n")
 
     def text(self, text: str) -> None:
-        """Text and a newline. Nothing in it moves a cursor or changes a mode, also behind a pipe:
-        what reads there may be a pager, or a file that somebody prints later."""
+        """Write text and a newline. Nothing in it moves a cursor or changes a mode, also in a pipe: its
+        reader may be a pager, or a file that is printed later."""
         self._write(terminal_safe(text) + "\n")
 
     def _write(self, text: str) -> None:

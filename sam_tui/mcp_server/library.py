@@ -72,7 +72,7 @@ class Library:
     prompts: tuple[Prompts, ...] = ()
 
     def of(self, uri: str) -> Resources | None:
-        """The resources whose scheme a URI has, None for an unknown scheme."""
+        """Return the resources of a URI's scheme, None for an unknown scheme."""
         scheme = uri.partition("://")[0].lower()
         return next((source for source in self.resources if source.scheme == scheme), None)
 

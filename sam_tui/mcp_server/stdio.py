@@ -103,7 +103,7 @@ async def wire(source: int, sink: int) -> AsyncGenerator[tuple[Reads, Writes]]:
 
 
 def encoded(message: types.JSONRPCMessage) -> bytes:
-    """A message as UTF-8; what UTF-8 has no bytes for becomes ``?``."""
+    """Return a message as UTF-8; a character without UTF-8 bytes becomes ``?``."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
     except PydanticSerializationError:

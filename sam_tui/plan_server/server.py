@@ -29,7 +29,7 @@ class PlanFace:
 
 
 async def serve_plans(runtime: Runtime, face: PlanFace) -> None:
-    """Serve until a signal comes; what runs then is ended and can be gone on with."""
+    """Serve until a signal comes; running tasks are ended and can be continued later."""
     listening = listen(face.port)
     bound: int = listening.getsockname()[1]
     async with asyncio.TaskGroup() as group:

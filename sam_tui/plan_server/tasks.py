@@ -102,7 +102,7 @@ class ServedTasks:
             served.work.cancel()
 
     async def finished(self, served: ServedTask) -> None:
-        """Wait for the end of a task; who waits may go, it goes on."""
+        """Wait for the end of a task; if the waiting ends, the task goes on."""
         await asyncio.wait({served.work})
 
     async def progress(self, served: ServedTask) -> AsyncGenerator[str]:

@@ -142,7 +142,7 @@ def _with_environment(settings: Settings, environ: Mapping[str, str]) -> Setting
 
 
 def with_project(settings: Settings, text: str, path: str, *, trusted: bool) -> Settings:
-    """The settings with those of a folder's own file; what of it does not count is noted.
+    """Return the settings with those of a folder's own file; entries without effect are noted.
 
     Nothing in such a file ends the program, and nothing in it allows more than without it.
     """

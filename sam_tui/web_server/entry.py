@@ -127,7 +127,7 @@ class PageAccess:
         self._on_invitation(self._logins.invitation())
 
     def guard(self, files: frozenset[str]) -> Middleware:
-        """Refuses who calls by another name or from another page, before anything is looked at.
+        """Refuses a request to another host name or from another page, before it is processed.
 
         ``files`` are paths that are served without a page that asks for them.
         """

@@ -93,7 +93,7 @@ class Workflows:
         return capabilities_of(self.catalog.roles(), self._tools() if self._tools else None)
 
     def advance(self, token: str, output: object, *, execution_id: str = "") -> Advanced:
-        """Finish the step that ``token`` was given for, and open what follows: one transaction.
+        """Finish the step of ``token``, and open the next steps: one transaction.
 
         ``output`` is ``{"summary": str, ...}`` as the step's schema says, with optional
         ``artifacts``, ``findings``, ``suggested_findings`` and ``next_step_recommendation``; plain
@@ -148,7 +148,7 @@ class Workflows:
             return settled(case, minted=minted)
 
     def fail_step(self, execution_id: str, step: str, error: str) -> Advanced:
-        """The open attempt at a step failed: its ``on_fail`` decides what follows."""
+        """Fail the open attempt at a step: its ``on_fail`` decides the next action."""
         with self._transactions.open_step(execution_id, step) as (case, attempt):
             fail_step(case, attempt, (Failure("driver", error or "failed", {}),))
             return settled(case)

@@ -119,7 +119,7 @@ class StepClaims:
         return self._store.hold(execution_id)
 
     def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
-        """Note who works on a step's open attempt, and in which conversation."""
+        """Note the worker of a step's open attempt, and its conversation."""
         with self._transactions.open_step(execution_id, step) as (case, attempt):
             _claim(case, attempt, driver, conversation)
 

@@ -156,7 +156,7 @@ class AttemptView(AttemptRow):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Steps by status; ``total`` is of the definition and what plans added to it."""
+    """Steps by status; ``total`` counts the definition's steps and those that plans added."""
 
     total: int
     completed: int

@@ -182,7 +182,7 @@ class Scenario:
 
 @cache
 def _adapter() -> "TypeAdapter[Scenario]":
-    """Built on first use: only who reads or writes a recording needs pydantic."""
+    """Build it on first use: only reading and writing a recording needs pydantic."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(Scenario)

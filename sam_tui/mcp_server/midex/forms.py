@@ -44,7 +44,7 @@ def workflow_form(view: DefinitionView) -> dict[str, object]:
 
 
 def details_form(view: DefinitionView) -> dict[str, object]:
-    """``workflow_details``; ``params`` are what ``workflow.start`` takes besides the name."""
+    """Return ``workflow_details``; ``params`` are the arguments of ``workflow.start`` besides the name."""
     return workflow_form(view) | {
         "content": view.content,
         "params": {name: dict(about) for name, about in view.params.items()},

@@ -1,4 +1,4 @@
-"""Seed 003's resources under ``midex://``: what can be run, and the state of each execution."""
+"""Seed 003's resources under ``midex://``: the workflows, and the state of each execution."""
 
 import json
 import re

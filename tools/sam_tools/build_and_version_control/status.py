@@ -136,7 +136,7 @@ def _unmerged(fields: str) -> FileStatus:
 
 
 def _submodule(field_: str) -> tuple[str, ...]:
-    """``N...``, or ``S`` and what changed within."""
+    """Return the kinds of change within a submodule: none for ``N...``, else by the letters after ``S``."""
     if not field_.startswith("S"):
         return ()
     return tuple(words for letter, words in _SUBMODULE if letter in field_[1:])

@@ -34,7 +34,7 @@ def status(session: TerminalSession) -> str:
 
 
 def holder_data(session: TerminalSession) -> dict[str, object]:
-    """The ``holder`` field of an answer: who may type into the session; empty if the agent may."""
+    """Return the ``holder`` field of an answer: who may type into the session; empty if the agent may."""
     return {} if session.turns.holder == "agent" else {"holder": session.turns.holder}
 
 

@@ -16,7 +16,7 @@ _MOST_NAMED = 40
 
 
 class RehearsedCommand:
-    """The result of a rehearsed command, and what became of its changes."""
+    """The result of a rehearsed command, and the outcome of its changes."""
 
     def __init__(
         self, result: CommandResult, changes: Sequence[FileChange], *, accepted: bool

@@ -45,7 +45,7 @@ class TodoChange:
 
 @dataclass(frozen=True, slots=True)
 class TodoBatch:
-    """An update: the change, the ids it was understood for, and what failed with its reason."""
+    """An update: the change, its ids, and the failures with their reasons."""
 
     change: TodoChange
     named: tuple[int, ...]

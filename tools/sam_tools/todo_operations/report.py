@@ -1,4 +1,4 @@
-"""The reports to the model: always the stored list, never what was asked for."""
+"""The reports to the model: always the stored list, never the requested one."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
@@ -142,7 +142,7 @@ def _attributes(item: Todo) -> Iterator[str]:
 
 
 def _parts(item: Todo) -> list[str]:
-    """The subtasks, and what proves the item."""
+    """Return the subtasks, and the proof of the item."""
     lines = [
         f"     {_MARKS[part.status]} {item.id}.{part.id} {part.title}" for part in item.subtasks
     ]

@@ -1,4 +1,4 @@
-"""The ten roles of seed 000: what each delivers, how it is checked, and which fits an objective.
+"""The ten roles of seed 000: the product of each, how it is checked, and which fits an objective.
 
 How a role works (its methodology) is the persona of the same name, so that a person who writes a
 persona of their own changes the role as well.
