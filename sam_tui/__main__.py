@@ -1,10 +1,10 @@
 """The program's entry: makes imports safe first, then hands over to the command line.
 
-Run inside a folder that nobody vouched for, ``python -m sam_tui`` and ``PYTHONPATH=.`` put that
-folder first on the import path, and its ``json.py`` would run instead of Python's. What cannot be
-helped here, because Python imports it before us: a ``sam_tui`` of that folder's own, a
-``sitecustomize`` reached through PYTHONPATH, and with ``-m`` the few modules that ``runpy`` needs.
-The ``sam-tui`` command and ``python -P -m sam_tui`` have none of these.
+Run inside a folder that nobody vouched for, ``python -m sam_tui`` and ``PYTHONPATH=.`` put that folder
+first on the import path, and its ``json.py`` would run instead of Python's. Not prevented here, because
+Python imports it first: a ``sam_tui`` of that folder's own, a ``sitecustomize`` reached through
+PYTHONPATH, and with ``-m`` the few modules that ``runpy`` needs. The ``sam-tui`` command and ``python
+-P -m sam_tui`` have none of these.
 """
 
 import gc
@@ -24,8 +24,8 @@ def main() -> int:
         signals.keep_own()
         if sys.argv[1:] in (["--version"], ["-V"]):
             return _say_version()
-        # Imports make what stays: looking through it for garbage took a fifth of the start. Whoever
-        # builds a runtime turns it on again (cli.options.open_runtime).
+        # Objects made by imports stay: collecting garbage among them took a fifth of the start. The
+        # function that builds a runtime turns it on again (cli.options.open_runtime).
         gc.disable()
         from sam_tui.dataclass_methods import use_closures
 
@@ -72,7 +72,7 @@ def _from_environment() -> tuple[set[str], set[str]]:
 
 
 def _installed() -> set[str]:
-    """Where Python and its packages are: never taken off, even for who works in there."""
+    """Return the folders of Python and its packages: never taken off, even in a working directory there."""
     library = os.path.dirname(os.path.realpath(os.__file__))
     folders = [library, os.path.join(library, "lib-dynload"), *site.getsitepackages()]
     # In a checkout our other two packages have roots of their own.

@@ -1,7 +1,7 @@
 """Methods of dataclasses as closures: compiling each of them took a third of a short run's CPU.
 
-Before 3.13 Python makes a source text of every method of every dataclass and compiles it by itself. What
-the methods here do is the same; only ``__init__``, which has a signature, is still compiled.
+Before 3.13 Python makes a source text of every method of every dataclass and compiles it by itself. The
+methods here do the same; only ``__init__``, which has a signature, is still compiled.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Where this program lies, where its settings and data are, and where a person and a project extend it."""
+"""The folders of this program, its settings and data, and of a person's and a project's extensions."""
 
 import os
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def _folder(kind: str) -> str:
 
 
 class ExtensionPlaces:
-    """Where a person and a project may have skills, hooks, bundles, instructions and definitions.
+    """The places of a person's and a project's skills, hooks, bundles, instructions and definitions.
 
     Whether something is there takes a look at the disk and loads no module. ``outside`` says whether a
     path is not in the workspace ``root``.

@@ -13,7 +13,7 @@ _TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{\]}]', re.DOTALL)
 
 
 def shallow(text: bytes) -> bytes:
-    """The JSON text, with words in place of whatever its readers would fail on for its depth alone."""
+    """Return the JSON text, with words in place of parts that nest too deep for its readers."""
     if len(text) > LONGEST_CUT or text.count(b"{") + text.count(b"[") <= DEEPEST_READ:
         return text
     try:

@@ -1,7 +1,7 @@
-"""JSON-RPC messages over lines. What is no message is answered, and goes no further.
+"""JSON-RPC messages over lines. A line that is no message is answered here and not passed on.
 
 The SDK's own reader ends at a line that is JSON and no object, and at an answer with an id that no
-dictionary takes, so its connection is given messages that were looked at here.
+dictionary takes, so its connection gets only messages that were checked here.
 """
 
 import json
@@ -54,7 +54,7 @@ class MessageWire:
         await self._lines.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
 
     async def close(self) -> None:
-        """The lines belong to whoever opened them."""
+        """Do nothing: the lines belong to the caller that opened them."""
 
 
 def parsed(line: bytes) -> tuple[Message | None, Message | None]:
@@ -82,7 +82,7 @@ def parsed(line: bytes) -> tuple[Message | None, Message | None]:
 
 
 def _too_deep(line: bytes) -> Message | None:
-    """The answer to a request that nests deeper than is read; nobody waits for one without an id."""
+    """Return the answer to a request that nests too deep; none for one without an id."""
     from sam_tui.json_depth import shallow
 
     try:

@@ -50,7 +50,7 @@ def _thread(name: str, work: Callable[[], None]) -> None:
 def _read(
     source: int, lines: "asyncio.Queue[bytes | None]", loop: asyncio.AbstractEventLoop
 ) -> None:
-    """Hand over line by line; no more than a few ahead of who takes them."""
+    """Hand over line by line; at most a few ahead of the reader."""
 
     def hand_over(line: bytes | None) -> bool:
         putting = lines.put(line)

@@ -1,9 +1,9 @@
 """Signals of this process that are ignored or blocked are not handed down to the programs it starts.
 
-An ignored signal stays ignored through exec, and a mask is inherited; a handler is not (execve(2)). Python
-ignores SIGPIPE and SIGXFSZ, ``nohup`` SIGHUP, and a shell without job control SIGINT and SIGQUIT behind
-``&``. With a handler that does nothing in place of that, every program starts with the defaults,
-whatever starts it and on whatever thread.
+An ignored signal stays ignored through exec, and a mask is inherited; a handler is not (execve(2)).
+Python ignores SIGPIPE and SIGXFSZ, ``nohup`` SIGHUP, and a shell without job control SIGINT and SIGQUIT
+behind ``&``. With a handler that does nothing in place of that, every program starts with the defaults,
+started by any code and on any thread.
 """
 
 import signal
@@ -28,7 +28,7 @@ def ignore(*numbers: int) -> None:
 
 
 def ignored(number: int) -> bool:
-    """Whether a signal does nothing here, because of ``ignore`` or of whoever started this process."""
+    """Whether a signal does nothing here, because of ``ignore`` or of this process's parent."""
     return signal.getsignal(number) in (signal.SIG_IGN, _nothing)
 
 

@@ -50,7 +50,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[sqlite3.Connection,
 
 @contextmanager
 def alone(lock: Path) -> Generator[None, None, None]:
-    """Prepare a file in one process at a time; ``lock`` lies beside it.
+    """Prepare a file in one process at a time; ``lock`` is a file next to it.
 
     SQLite's own waiting does not cover the change to a write-ahead log.
     """
@@ -114,7 +114,7 @@ def make_private(path: Path) -> None:
 
 
 def _make_folder(path: Path) -> None:
-    """Make the folder of a file for its owner alone; restrict one that holds the file or nothing."""
+    """Make the folder of a file for its owner alone; restrict one that is empty or has the file."""
     folder = path.parent
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -219,9 +219,9 @@ def opened(
 def copied(
     path: Path, steps: Sequence[MigrationStep], decode: Callable[[bytes], str]
 ) -> sqlite3.Connection:
-    """A copy of a file in memory with all its steps, for where nothing can be written beside it.
+    """Copy a file into memory with all its steps, if nothing can be written next to it.
 
-    SQLite needs files beside a write-ahead log even to read it: one that holds anything is read from a
+    SQLite needs files beside a write-ahead log even to read it: a log with content is read from a
     temporary folder. Raises ``sqlite3.Error``, ``OSError`` and ``NewerDatabase``.
     """
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -239,7 +239,7 @@ def copied(
 
 @contextmanager
 def _source(path: Path) -> Generator[str, None, None]:
-    """The address of a file to copy, with what its log holds."""
+    """Return the address of a file to copy, with the content of its log."""
     log = Path(f"{path}-wal")
     if not log.exists() or not log.stat().st_size:
         yield f"{path.as_uri()}?immutable=1"

@@ -1,4 +1,4 @@
-"""What is put in front of the model before it answers: the injectors, in their order (seed 004)."""
+"""The reminders before the model answers: the injectors, in their order (seed 004)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from sam_tui.core.prompt.skills import OfferedSkills
 
 @dataclass(frozen=True, slots=True)
 class ReminderSources:
-    """What the injectors look at. ``workflow_mode`` says whether it is on in a conversation.
+    """The sources of the injectors. ``workflow_mode`` says whether it is on in a conversation.
 
     ``phase`` returns the phase of a conversation's workflow in words; empty without one.
     """
@@ -51,7 +51,7 @@ class ReminderSources:
     phase: Callable[[ConversationId], str]
     facts: Facts
     instructions: Offered = lambda: None
-    """Returns what instruction files say; None if there are none."""
+    """Returns the text of the instruction files; None if there are none."""
     skills: OfferedSkills = lambda: None
     ended: EndedCommands = lambda _: ()
     """The background commands that have ended."""

@@ -1,5 +1,5 @@
-"""What people wrote for the agent to follow: instructions, mini prompts, reminders of the person's own,
-pins, and the skills and agents that files define."""
+"""People's instructions to the agent: instruction files, mini prompts, reminders of their own, pins,
+and the skills and agents that files define."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -73,7 +73,7 @@ class InstructionsReminder:
 
 
 def _undelivered(now: dict[str, str], delivered: dict[str, str]) -> dict[str, str]:
-    """What to say of each file whose words the model has not read as they are, or that holds no longer."""
+    """Return the text on each file that the model has not read in this form, or that no longer holds."""
     due = {name: body for name, body in now.items() if delivered.get(name) != body}
     gone_files = delivered.keys() - now.keys()
     return due | {
@@ -95,7 +95,7 @@ def _body(instruction: "Instruction") -> str:
 
 
 def _delivered(texts: Iterable[str]) -> dict[str, str]:
-    """What the model read last of each file."""
+    """Return the text that the model read last of each file."""
     return {match[1]: match[2] for text in texts for match in _DELIVERED.finditer(text)}
 
 
@@ -127,7 +127,7 @@ OfferedAgents = Callable[[], DefinitionListing]
 
 
 class SkillsReminder:
-    """Names and descriptions, told at the beginning and when they changed."""
+    """Names and descriptions of skills, at the beginning and after a change."""
 
     name = "skills"
     trigger = "skills come or go"
@@ -148,7 +148,7 @@ class SkillsReminder:
 
 
 class AgentsReminder:
-    """Names and descriptions of the agents that ``run_subagent`` can send, told as skills are."""
+    """Names and descriptions of the agents that ``run_subagent`` can send, at the same times as skills."""
 
     name = "agents"
     trigger = "agents come or go"
@@ -194,7 +194,7 @@ class MiniPromptsReminder:
         self._library = library
 
     def content(self, view: TurnView) -> str | None:
-        """All that are on, by their order, between ``<miniPromptReminder>`` tags, or None."""
+        """Return all enabled prompts, by their order, between ``<miniPromptReminder>`` tags, or None."""
         if _first_turn(view):
             return None
         texts = [prompt.content for prompt in self._library.enabled_mini(view.conversation)]
@@ -251,7 +251,7 @@ LONGEST_DUE = 16_384
 
 
 class UserDefinedReminder:
-    """Those that are due before a user message. The files are read once per turn, at its beginning."""
+    """The reminders due before a user message. The files are read once per turn, at its beginning."""
 
     name = "user_defined"
     trigger = "a reminder of yours is due"
@@ -261,7 +261,7 @@ class UserDefinedReminder:
         self._said: dict[str, str | None] = {}
 
     def content(self, view: TurnView) -> str | None:
-        """What is due, in the order of the files; in a tool loop what was due at its beginning."""
+        """Return what is due, in the order of the files; in a tool loop what was due at its beginning."""
         if view.new_message:
             tally = view.tally
             due = [

@@ -1,4 +1,4 @@
-"""What is known in a conversation: the day and its facts, imported documents, memories just stored."""
+"""The facts of a conversation: the day and its facts, imported documents, memories just stored."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

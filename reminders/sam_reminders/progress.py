@@ -1,5 +1,5 @@
-"""How the work goes on: the todo list, the phase of a workflow, commands in the background, calls that
-repeat, and the status that is asked for in workflow mode."""
+"""The progress of the work: the todo list, the phase of a workflow, commands in the background, calls
+that repeat, and the status that is asked for in workflow mode."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from sam_tui.core.todos.item import (
 )
 
 if TYPE_CHECKING:
-    # A run in which no command runs does not load what they are.
+    # A run without background commands does not load their module.
     from sam_tui.core.ports.processes.background import BackgroundCommand
 
 _TITLE = 120
@@ -32,7 +32,7 @@ _MOST_EDITS = 30
 
 
 class TodoListReminder:
-    """The state of the list, what the person changed in it, and the one thing to do now.
+    """The state of the list, the person's changes in it, and the one thing to do now.
 
     Without a ``board`` it knows nothing of a person's edits.
     """
@@ -208,7 +208,7 @@ class RepeatedCallsReminder:
     trigger = "a call is repeated without progress"
 
     def content(self, view: TurnView) -> str | None:
-        """Which call repeats, once it does and each few times more; None while none does."""
+        """Return which call repeats, at the first time and each few times more; None if none does."""
         if view.new_message:
             return None
         name, times = _most_repeated(view.messages[-_NEWEST:])
@@ -258,5 +258,5 @@ class StatusSignalReminder:
         self._workflow_mode = workflow_mode
 
     def content(self, view: TurnView) -> str | None:
-        """How to say that work goes on, or None outside workflow mode."""
+        """Return how to say that work goes on, or None outside workflow mode."""
         return _STATUS_SIGNAL if self._workflow_mode(view.conversation) else None

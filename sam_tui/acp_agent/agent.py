@@ -44,7 +44,7 @@ _MOST_FAULTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class SessionTerms:
-    """What a session works with, as the client gave it. No root is the program's own."""
+    """The client's choices for a session: its folders and servers. No root is the program's own."""
 
     root: str = ""
     others: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ Openers = Callable[[SessionTerms, Callable[[Inquiry], bool]], Runtime]
 
 @dataclass(frozen=True, slots=True)
 class ClientUse:
-    """What the person lets the client do where it can: save edits, and display commands in terminals."""
+    """The client's abilities that the person permits: save edits, and show commands in terminals."""
 
     saves: bool
     terminals: bool
@@ -264,7 +264,7 @@ class EditorAgent:
     async def _open(
         self, terms: SessionTerms, identifier: str | None = None, how: Opening = "continue"
     ) -> EditorSession:
-        """Open a session in its own runtime; one that is open already is opened again."""
+        """Open a session in its own runtime; an open one is opened again."""
         assert self._connection is not None
         assert self._client is not None
         async with self._opening:
@@ -302,7 +302,7 @@ class EditorAgent:
         await session.close()
 
     def _attends(self, inquiry: Inquiry) -> bool:
-        """Every client is asked for approvals; a question needs one that shows forms."""
+        """Whether the client can be asked: always for an approval, with forms for a question."""
         if not isinstance(inquiry.request, Question):
             return True
         elicitation = self._client.elicitation if self._client else None
@@ -335,7 +335,7 @@ def _absolute(folder: str) -> str:
 
 
 def _entry(server: BaseModel) -> tuple[str, Mapping[str, object]]:
-    """A server as files name it. Editors call theirs what they like: names are made to fit."""
+    """Return a server in the form of files. Editors choose names freely: they are made to fit."""
     match server:
         case schema.McpServerStdio(name=name, command=command, args=args, env=env):
             variables = {variable.name: variable.value for variable in env}
@@ -363,7 +363,7 @@ def _cursor(text: str | None) -> int:
 
 
 def _read(model: type[Request], params: object) -> Request:
-    """The parameters of a method. Raises ``RequestError``, which repeats nothing of what was sent."""
+    """Return the parameters of a method. Raises ``RequestError``, which quotes nothing of the request."""
     try:
         request = model.model_validate({} if params is None else params)
         _insist_whole(request, params)

@@ -1,4 +1,4 @@
-"""The program in a terminal of the client: prints what a command prints, and ends as the command ends.
+"""The program in a terminal of the client: it prints a command's output, and ends as the command does.
 
 The command itself runs in the agent's sandbox. The client starts the text of this module with a
 Python of its own, so it imports the standard library alone.

@@ -33,7 +33,7 @@ Blocks = Sequence[
 
 
 def prompt_text(blocks: Blocks) -> str:
-    """The blocks of a prompt as one text. Raises ``UsageError`` for what no model here can be shown."""
+    """Return a prompt's blocks as one text. Raises ``UsageError`` for a kind that no model here gets."""
     text = "\n\n".join(_block_text(block) for block in blocks)
     if len(text) > _LONGEST_PROMPT:
         raise UsageError("The prompt is larger than 10 MB.", hint="Name the file instead.")
@@ -41,7 +41,7 @@ def prompt_text(blocks: Blocks) -> str:
 
 
 def prompt_images(blocks: Blocks) -> list[Image]:
-    """The images of a prompt. Raises ``UsageError`` for what is none, or too large."""
+    """Return the images of a prompt. Raises ``UsageError`` for data that is no image, or too large."""
     images: list[Image] = []
     for block in blocks:
         if not isinstance(block, schema.ImageContentBlock):
@@ -76,7 +76,7 @@ def _block_text(block: object) -> str:
 
 
 def _address(uri: str) -> str:
-    """A file's path, else the address as it is, also one that is none."""
+    """Return a file's path; any other address is unchanged."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -122,7 +122,7 @@ def permission_request(
 
 
 def decision_of(inquiry: Inquiry, request: ApprovalRequest, result: object) -> Approval:
-    """What the person said. Only an option that was offered for this very inquiry allows."""
+    """Return the person's decision. Only an option that was offered for this very inquiry allows."""
     try:
         outcome = schema.RequestPermissionResponse.model_validate(result).outcome
     except ValidationError:

@@ -1,4 +1,4 @@
-"""What is sent to the client, and the tasks that wait for its answers."""
+"""Requests to the client, and the tasks that wait for its answers."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 def wire_form(value: BaseModel) -> dict[str, object]:
-    """A value of the protocol as it is sent."""
+    """Return a value of the protocol in the form in which it is sent."""
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -26,5 +26,5 @@ async def ask(connection: Connection, name: str, request: BaseModel) -> object:
 
 
 def begin(work: Coroutine[object, object, Result], name: str) -> asyncio.Task[Result]:
-    """Start a task of the running loop; its owner is whoever calls."""
+    """Start a task of the running loop; the caller owns it."""
     return asyncio.get_running_loop().create_task(work, name=name)

@@ -125,7 +125,7 @@ class EditorSession:
 
     @property
     def modes(self) -> schema.SessionModeState:
-        """The permission modes. The widest is there only where the program was started with it."""
+        """Return the permission modes. The widest is among them only if the program was started with it."""
         return schema.SessionModeState(
             current_mode_id=self.runtime.mode,
             available_modes=[

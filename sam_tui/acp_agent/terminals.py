@@ -1,7 +1,7 @@
 """Commands in terminals of the client, where the person chose that.
 
-A command runs in our sandbox as ever. What the client starts in its terminal is ``display``, which prints
-the command's masked output as it comes and ends with the command's exit code.
+A command runs in our sandbox. The client starts ``display`` in its terminal, which prints the command's
+masked output as it comes and ends with the command's exit code.
 """
 
 import asyncio
@@ -152,7 +152,7 @@ class ClientTerminals:
         return terminal.writer is not None
 
     async def release(self, call: str) -> None:
-        """Let the client forget a terminal; it may go on displaying it. One that still runs is ended."""
+        """Let the client forget a terminal; it may go on displaying it. A running one is ended."""
         terminal = self._by_call.pop(call, None)
         if terminal is None:
             return

@@ -120,7 +120,7 @@ def plan(items: Sequence[Todo]) -> schema.AgentPlanUpdate:
 
 
 class SessionUpdates:
-    """What happens in a session, as updates. Calls of its subagents are shown, their words are not.
+    """The events of a session, as updates. Calls of its subagents are shown, their words are not.
 
     ``live_terminals`` says that the client shows output of a command that runs here, as it comes
     (``_meta.terminal_output`` of its capabilities).
@@ -322,7 +322,7 @@ class SessionUpdates:
 
     @staticmethod
     def _terminal_exit(display: Sequence[Display], identifier: str) -> dict[str, object] | None:
-        """The exit of a command, sent beside the result of its call."""
+        """Return the exit of a command, sent with the result of its call."""
         ended = next((part for part in display if isinstance(part, Terminal)), None)
         if ended is None or ended.running:
             return None

@@ -1,4 +1,4 @@
-"""What is known of models: litellm's table, read without the library, and the person's own prices.
+"""The facts about models: litellm's table, read without the library, and the person's own prices.
 
 The prices stand in ``prices.toml`` in the settings folder.
 """
@@ -36,7 +36,7 @@ class _PriceTable(BaseModel):
 
 
 def read_prices(config_dir: str) -> Mapping[str, Price]:
-    """Model name -> price; empty without a file. Raises ``ConfigurationError`` for one that is wrong."""
+    """Read model name -> price; empty without a file. Raises ``ConfigurationError`` for a faulty one."""
     path = os.path.join(config_dir, PRICES_FILE)
     content = toml_table(read_settings(path) or "", path, _PRICES_HINT)
     try:

@@ -120,7 +120,7 @@ class CommandRun:
         return not self._task.done()
 
     def output(self, start: int) -> SessionOutput:
-        """What is kept from an absolute index on; a negative one counts from the end."""
+        """Return the kept output from an absolute index on; a negative one counts from the end."""
         first = self._tail.end + start if start < 0 else start
         return SessionOutput(*self._tail.since(first))
 
@@ -184,7 +184,7 @@ class CommandRun:
 
 
 class CommandTasks:
-    """The ``Tasks`` port. Whatever still runs when it is closed is ended."""
+    """The ``Tasks`` port. Closing it ends every running task."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands

@@ -1,4 +1,4 @@
-"""OpenTelemetry: what an agent does as traces and metrics, for a collector that the person names.
+"""OpenTelemetry: traces and metrics of an agent's work, for a collector that the person names.
 
 Events become spans and counts (names, numbers and outcomes alone: no prompt, argument, path or answer),
 which go out in batches, as OTLP over HTTP in JSON, from a thread of their own.

@@ -1,4 +1,4 @@
-"""A git worktree for a conversation: a folder and a branch beside the repository, merged or dropped."""
+"""A git worktree for a conversation: a folder and a branch next to the repository, merged or dropped."""
 
 import os
 import re
@@ -103,10 +103,9 @@ class Worktrees:
         ]
 
     def merge(self, name: str, message: str) -> str:
-        """Merge a worktree's branch into the one checked out here, and remove the worktree; says what
-        happened.
+        """Merge a worktree's branch into the present one, and remove the worktree; returns what happened.
 
-        With a ``message`` what is not committed there is committed first.
+        With a ``message`` uncommitted changes there are committed first.
         """
         standing = self._standing(name)
         if self._merging():

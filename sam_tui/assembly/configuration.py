@@ -1,4 +1,4 @@
-"""Where a runtime works: its options and folders, its policy files, and trust in the folder."""
+"""The configuration of a runtime: its options and folders, its policy files, and trust in the folder."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ class Configuration(Runtime):
         self.layers = layers = read_layers(self.folders, workspace.root)
         layers.mode(options.mode)
         self.sandbox_terms = layers.sandbox(SandboxTerms(options.sandbox, options.network))
-        """How commands are held: as flags say, else the files."""
+        """The confinement of commands: by options, else by the files."""
         ignored = (*layers.project.ignored, *options.notes)
         store, state = layers.trust, layers.state
         if options.believed is not None:

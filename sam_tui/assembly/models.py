@@ -42,7 +42,7 @@ class Providers(Processes):
 
     @property
     def model_source(self):
-        """How steps of workflows get their models: those named for purposes, and the catalog's."""
+        """The models of workflow steps: those named for purposes, and the catalog's."""
         from sam_tui.core.workflow.drivers.models import ModelSource, purposes_from
 
         return ModelSource(purposes_from(self.environ), self.catalog)
@@ -59,7 +59,7 @@ class Providers(Processes):
         return self.catalog.open(ModelOffer(name, name, ""), options=options)
 
     def model_host(self, name: str) -> str:
-        """Where requests to that model would go, or to the one asked for where no name is given."""
+        """Return the target of requests to that model, or to the default one if the name is empty."""
         name = name or self.default_model
         return self.catalog.host(ModelOffer(name, name, "")) if name else ""
 
@@ -109,7 +109,7 @@ class Providers(Processes):
 
     @once
     def online(self) -> Online:
-        """The web as the environment configures it; what is not public only where it is named."""
+        """The web as the environment configures it; a private address is open only if it is named there."""
         from sam_tui.adapters.images import EndpointImages, image_settings
         from sam_tui.adapters.web import GuardedWeb, read_api_tables, search_from, serpapi_from
 

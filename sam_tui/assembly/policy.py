@@ -63,7 +63,7 @@ class Permissions(Providers):
         return self.sandbox_terms.network or DEFAULT_NETWORK
 
     def _policy(self, layers: Layers) -> Policy:
-        """What the layers say, with what is looked at when something is judged."""
+        """Return the policy of the layers, with functions that look facts up at each judgement."""
         network = self._network
 
         def watched() -> bool:

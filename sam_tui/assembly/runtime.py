@@ -87,7 +87,7 @@ class AssembledRuntime(Permissions):
 
     @property
     def plugins(self):
-        """What became of each entry point of other packages."""
+        """A report on each entry point of other packages."""
         return self._plugins.reports
 
     @once
@@ -171,7 +171,7 @@ class AssembledRuntime(Permissions):
 
     @once
     def subagents(self) -> Subagents:
-        """Assignments that run beside the conversation."""
+        """Subagents that run in the background."""
         surroundings = Surroundings(
             lambda: self.engine,
             self.open_model,
@@ -208,7 +208,7 @@ class AssembledRuntime(Permissions):
         return Hooking(hooks, self.guard, self.storage.decisions, self.bus, own_yes=beyond)
 
     def _beside(self, inquiry: "Inquiry") -> Coroutine[object, object, None] | None:
-        """A coroutine that tells hooks about an open question; None if no hook listens."""
+        """Return a coroutine that informs hooks about an open question; None if no hook listens."""
         try:
             hooking = self.hooks()
         except ConfigurationError:
@@ -277,7 +277,7 @@ class AssembledRuntime(Permissions):
 
 
 def build(options: Options, environ: Mapping[str, str]) -> Runtime:
-    """Everything that runs. Nothing is connected, spawned or asked yet.
+    """Make a runtime. Nothing is connected, spawned or asked yet.
 
     Raises ``SamError`` for a workspace, database, model or prompt that cannot be used.
     """

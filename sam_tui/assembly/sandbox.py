@@ -31,7 +31,7 @@ class Processes(Stores):
         return self.at_close.enter_context(closing(sandbox))
 
     def _reads(self) -> "ReadTerms":
-        """What a run that begins now reads without a question."""
+        """Return what a run that begins now reads without a question."""
         from sam_tui.adapters.policy.readable_paths import free_reads
         from sam_tui.core.ports.processes.sandbox import ReadTerms
 
@@ -41,14 +41,14 @@ class Processes(Stores):
 
     @once
     def named_reads(self):
-        """What a program that the person configured reads to start."""
+        """Finds what a program that the person configured reads to start."""
         from sam_tui.adapters.policy.readable_paths import NamedReads
 
         return NamedReads(self.folders.home, self.workspace.roots)
 
     @once
     def package_sources(self):
-        """What the person's own tools are configured to use."""
+        """The hosts that the person's own tools are configured to use."""
         from sam_tui.adapters.policy.tool_settings import PackageSources
 
         return PackageSources(lambda: self.commands, self.workspace.roots, self.folders.home)
@@ -87,12 +87,12 @@ class Processes(Stores):
         return PortedCommands(self.commands)
 
     def ended_beside(self, conversation: "ConversationId") -> "Sequence[BackgroundCommand]":
-        """What ended in the background and was not read; asking starts nothing."""
+        """Return the commands that ended in the background and were not read; starts nothing."""
         return self.background.unread(conversation) if self.is_made("background") else ()
 
     @once
     def pictures(self):
-        """Images as they are drawn in cells."""
+        """Decoded images for cells of the screen."""
         from sam_tui.adapters.pictures.rasters import DecodedPictures
 
         return DecodedPictures(lambda: self.piped)

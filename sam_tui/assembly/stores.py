@@ -1,4 +1,4 @@
-"""What a runtime keeps and reads: its database, files, code, prompts, skills, documents, workflows."""
+"""The stores of a runtime: its database, files, code, prompts, skills, documents, workflows."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ class once(property):  # noqa: N801 # a decorator, as property is
 
 
 class Stores(Configuration):
-    """The part of a runtime that needs no process. What is secret is known before all else.
+    """The part of a runtime that needs no process. Secrets are known before anything else.
 
     Each part is made when it is first asked for, and released with the rest.
     """
@@ -60,7 +60,7 @@ class Stores(Configuration):
         return part in vars(self)
 
     def release(self) -> None:
-        """Release what was made, the newest first."""
+        """Release the parts that were made, the newest first."""
         self.at_close.close()
 
     @once
@@ -92,7 +92,7 @@ class Stores(Configuration):
 
     @property
     def notices(self):
-        """What the program said to the person in each conversation."""
+        """The program's messages to the person in each conversation."""
         return self.storage.notices
 
     @property
@@ -119,7 +119,7 @@ class Stores(Configuration):
 
     @property
     def remembered(self) -> Remembered:
-        """Everything that outlives a conversation's window."""
+        """The stores whose content outlives a conversation's context."""
         db = self.storage
         stores = (db.memories, db.notes, db.knowledge, db.documents, db.archive)
         return Remembered(*stores, db.memory_entries)
@@ -216,7 +216,7 @@ class Stores(Configuration):
         return RipgrepSearch(search_filter=self._readable)
 
     def _readable(self, folder: "Location") -> "Callable[[str], bool]":
-        """Tells which files of a folder a search may show."""
+        """Returns which files of a folder a search may show."""
         from sam_tui.core.authorization.policy.search_filter import search_filter
 
         return search_filter(self.guard.policy, folder)
@@ -231,7 +231,7 @@ class Stores(Configuration):
 
     @once
     def checkpoints(self):
-        """The files of the workspace as they were before each change."""
+        """The checkpoints of the workspace's files before each change."""
         from sam_tui.adapters.checkpoints import CheckpointLimits, GitCheckpoints
         from sam_tui.adapters.files import LocalFiles
 
@@ -240,7 +240,7 @@ class Stores(Configuration):
         checkpoints = GitCheckpoints(
             self.options.data_dir,
             self.workspace.root,
-            LocalFiles(),  # what is on disk, whatever an editor has of it
+            LocalFiles(),  # files on disk, even if an editor has changes of them
             search_path=self.environ.get("PATH", os.defpath),
             limits=CheckpointLimits.of(
                 limits.checkpoint_days,
@@ -252,7 +252,7 @@ class Stores(Configuration):
 
     @once
     def insight(self):
-        """What is known about the code of the workspace."""
+        """The index, symbols and checkers of the workspace."""
         from sam_tui.adapters.code import open_insight
 
         data, root = self.options.data_dir, self.workspace.root

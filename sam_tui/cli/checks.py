@@ -92,7 +92,7 @@ def _embeddings() -> DoctorCheck:
 
 
 def _plan_models() -> DoctorCheck:
-    """Which purposes of plans have a model of their own."""
+    """Report which purposes of plans have a model of their own."""
     from sam_tui.core.workflow.drivers.models import VARIABLES, purposes_from
 
     named = purposes_from(os.environ)
@@ -128,7 +128,7 @@ def _api_tables(settings: str) -> DoctorCheck:
 
 
 def processes() -> DoctorCheck:
-    """How commands that nobody supervises are counted and ended."""
+    """Report how commands that nobody supervises are counted and ended."""
     from sam_tui.adapters.terminal.sandbox.kernel.control_groups import probe
 
     if sys.platform == "linux" and (place := probe()):

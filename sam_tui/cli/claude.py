@@ -261,8 +261,8 @@ def disabled(
 
 
 def named_tools(values: Mapping[str, Any], workspace: str) -> tuple[str, ...]:
-    """What options name that has to be there; nothing where a script is Claude Code's, which takes names
-    of tools that it does not have. Raises ``UsageError``."""
+    """Return the tool names in options that must exist; none for a script of Claude Code's, which names
+    tools that do not exist here. Raises ``UsageError``."""
     lists = [names(values.get(f"{kind}tools") or ()) for kind in ("allowed_", "disallowed_", "")]
     if values.get("compat") or not any(lists):
         return ()
@@ -286,7 +286,7 @@ def system_prompt(values: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def responder_of(values: Mapping[str, Any], root: str) -> "Responder | None":
-    """Who answers as ``--answers`` and then ``--allowedTools`` say. Raises ``SamError``."""
+    """Return the responder of ``--answers`` and then ``--allowedTools``. Raises ``SamError``."""
     allowed, named = None, names(values.get("allowed_tools") or ())
     if named:
         from sam_tui.cli.tool_patterns import allowing

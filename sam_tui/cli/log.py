@@ -101,12 +101,12 @@ def _shield() -> "Shield":
 
 
 def without_secrets(text: str) -> str:
-    """A text for the log: what is known by its form, from the environment or from ``.env`` is masked."""
+    """Return a text for the log with secrets masked: by their form, or from the environment or ``.env``."""
     return _shield().redact(text)
 
 
 def data_dir_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Where data goes, from a command line that may not even have been parsed."""
+    """Return the data folder by a command line that may not even have been parsed."""
     for index, argument in enumerate(arguments):
         if argument == "--data-dir" and index + 1 < len(arguments):
             return arguments[index + 1]
@@ -135,7 +135,7 @@ def _open_private(path: Path) -> Any:
 
 
 def say(text: str) -> None:
-    """A text for the person on standard error; one that cannot be shown is lost."""
+    """Write a text for the person to standard error; one that cannot be shown is lost."""
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

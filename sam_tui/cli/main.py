@@ -1,4 +1,4 @@
-"""The boundary of the program: whatever happens becomes a sentence and an exit code."""
+"""The boundary of the program: every exception becomes a sentence and an exit code."""
 
 import os
 import sys
@@ -77,7 +77,7 @@ def _explain(error: SamError) -> int:
 
 
 def _confess(fault: Exception, arguments: Sequence[str]) -> int:
-    """Anything else is a defect of this program: a short text, and the details in a file."""
+    """Report any other exception, a defect of this program: a short text, and the details in a file."""
     where = note_defect(fault, data_dir_of(arguments, os.environ))
     if os.environ.get("SAM_TUI_DEBUG") == "1":
         say(terminal_safe(without_secrets("".join(traceback.format_exception(fault)))))

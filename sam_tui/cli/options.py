@@ -46,7 +46,7 @@ Values = dict[str, Any]
 
 
 def _hide(context: click.Context, option: click.Parameter, key: str | None) -> str | None:
-    """A key on the command line is shown to nobody any longer."""
+    """Overwrite a key on the command line, so that nobody sees it any longer."""
     hide_argument(key or "")
     require_value(context, option, key)
     return key
@@ -309,7 +309,7 @@ def stored_conversation(store: "ConversationStore", id: str) -> ConversationId:
 
 
 def opening_of(values: Values) -> "Opening":
-    """How the conversation is opened. Raises ``UsageError`` where none is named."""
+    """Return how the conversation is opened. Raises ``UsageError`` if none is named."""
     fork, take_over = values["fork"], values["take_over"]
     if not (fork or take_over):
         return "continue"

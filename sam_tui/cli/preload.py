@@ -1,4 +1,4 @@
-"""What the workbench loads ahead of its first answer, part by part."""
+"""Modules that the workbench loads ahead of its first answer, part by part."""
 
 import asyncio
 import importlib
@@ -38,7 +38,7 @@ def load_workbench() -> None:
 
 
 def warm(runtime: Runtime) -> None:
-    """Load on a thread of its own what the first request needs, and nothing besides."""
+    """Load on a thread of its own what the first request needs, and nothing else."""
     if runtime.model is not None:
         from sam_tui.adapters.llm.choice import warm as warm_model
 
@@ -46,7 +46,7 @@ def warm(runtime: Runtime) -> None:
 
 
 async def prepare(runtime: Runtime, *, awaited: bool) -> None:
-    """Make ready what the first answer and its calls need, part by part, whenever nobody waits for one.
+    """Load what the first answer and its calls need, part by part, while nobody waits for an answer.
 
     ``awaited``: a prompt waits already. Threads take turns, so that each part would delay the request.
     """

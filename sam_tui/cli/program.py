@@ -1,4 +1,4 @@
-"""Which command is meant: the first word that is one, else the workbench with a prompt."""
+"""The choice of a command: the first word that names one, else the workbench with a prompt."""
 
 import difflib
 import importlib

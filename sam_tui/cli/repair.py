@@ -1,4 +1,4 @@
-"""What ``sam-tui doctor --fix`` mends: folders, permissions, what ended programs left, damaged indexes."""
+"""The repairs of ``sam-tui doctor --fix``: folders, permissions, remains of ended programs, indexes."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def _folder(path: str, allowed: int) -> Iterator[str]:
 
 
 def _private_files(folder: str) -> Iterator[str]:
-    """Files of the data folder are their owner's alone; links are left as they are."""
+    """Make files of the data folder private to their owner; links are left as they are."""
     for entry in _entries(folder):
         mode = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
         if not entry.is_file(follow_symlinks=False) or not mode & 0o077:

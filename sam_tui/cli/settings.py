@@ -28,7 +28,7 @@ _TOLERANT = ("doctor", "config")
 
 
 def option(*declarations: str, **attributes: Any) -> Callable[[F], F]:
-    """As ``click.option``; without a word on the command line and in the environment the setting counts."""
+    """Wrap ``click.option``; if the command line and the environment say nothing, the setting counts."""
     names = [name for name in declarations if not name.startswith("-")]
     name = names[0] if names else max(declarations, key=len).lstrip("-").replace("-", "_")
     if name in _OPTIONS and "flag_value" not in attributes:

@@ -95,7 +95,7 @@ class ToolPattern:
         return bool(self.host) and "://" in target and host_covered(self.host, host_of(target))
 
     def rules(self) -> Iterator[Rule]:
-        """What refuses it. A path is refused to commands, too."""
+        """Yield the rules that refuse it. A path is refused to commands, too."""
         if self.path:
             access = "read" if self.operations == _all(_READING) else "write"
             yield _denial(self.text, path=self.path, access=access)
@@ -176,7 +176,7 @@ def refusing(
 
 
 def _others(entries: Sequence[str], root: str) -> tuple[list[str], list[Rule]]:
-    """What ``--tools`` does not name: tools, and rules against the rest of those named in part."""
+    """Return what ``--tools`` excludes: tools, and rules against the rest of those named in part."""
     if list(entries) == ["default"]:
         return [], []
     from sam_tui.assembly.catalogue import adverts
@@ -195,7 +195,7 @@ def _others(entries: Sequence[str], root: str) -> tuple[list[str], list[Rule]]:
 
 
 def allowing(names: Iterable[str], root: str) -> "Responder":
-    """A responder that approves, once for each call, what the names cover. Raises ``UsageError``."""
+    """Return a responder that approves each call that the names cover, once. Raises ``UsageError``."""
     patterns = [ToolPattern.of(name, root) for name in names]
 
     def respond(inquiry: Inquiry) -> Answer | None:

@@ -1,4 +1,4 @@
-"""What a call touches: declared by its operation, located once, judged by the guard, used as is."""
+"""The accesses of a call: declared by its operation, located once, judged by the guard."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,8 +17,9 @@ class Read:
 class Write:
     """A file or folder that is made, changed, renamed or deleted.
 
-    With ``follow`` false a link at the end of the path is meant itself: rename and delete. ``planted``
-    is what the supervisor of the sandbox found to run or instruct later by its content.
+    With ``follow`` false a link at the end of the path is itself the target: rename and delete.
+    ``planted`` is a change whose content would later run or instruct, as the sandbox's supervisor
+    judged.
     """
 
     path: str
@@ -74,7 +75,7 @@ class Connect:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A tool of an MCP server: what it touches is the server's own affair."""
+    """A tool of an MCP server. The guard cannot see what the server touches."""
 
     server: str
     tool: str
@@ -91,8 +92,8 @@ Access = Read | Write | CommandAccess | Type | Fetch | Connect | Use
 class Location:
     """A path after resolution. Files are opened through this and through nothing else.
 
-    ``argument`` is what the caller wrote; ``real`` is absolute, with every link of its existing part
-    resolved; ``root`` is the allowed folder that holds it, or None when it lies outside all.
+    ``argument`` is the caller's text; ``real`` is absolute, with every link of its existing part
+    resolved; ``root`` is the allowed folder that holds it, or None if no allowed folder does.
     """
 
     argument: str

@@ -1,4 +1,4 @@
-"""The todo lists of all conversations: stored, announced, and what a person changed about them."""
+"""The todo lists of all conversations: stored and announced, with a person's changes."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -45,7 +45,7 @@ class TodoBoard:
             self._delivered[conversation] = DeliveredEdits((), self._delivered[conversation].times)
 
     def edit(self, conversation: ConversationId, edit: TodoEdit) -> bool:
-        """Carry out what a person wants, remember it for the model, and tell everyone.
+        """Carry out a person's edit, remember it for the model, and announce it.
 
         False when it changes nothing. Raises ``ToolError`` where it would break a rule.
         """
@@ -59,10 +59,10 @@ class TodoBoard:
         return True
 
     def edits_to_tell(self, conversation: ConversationId, *, new_message: bool) -> DeliveredEdits:
-        """What a person changed, for the reminder that is being built: each edit is new only once.
+        """Return a person's changes for the reminder that is being built: each edit is new only once.
 
-        It stays the same within a turn until the model replaces the list or another edit comes, so
-        that a reminder which says it changes no more often than there is something to say.
+        The result stays the same within a turn until the model replaces the list or another edit
+        comes, so that the reminder changes only when there is something new.
         """
         entry = self._delivered.get(conversation, DeliveredEdits())
         if new_message:

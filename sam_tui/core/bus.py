@@ -1,4 +1,4 @@
-"""Who hears what happened. Publishing never waits; a slow subscriber gets merged text."""
+"""The subscribers of events. Publishing never waits; a slow subscriber gets merged text."""
 
 import asyncio
 from collections import deque
@@ -51,7 +51,7 @@ class Bus:
         """Called with every event at once; they must neither wait nor raise."""
 
     def subscribe(self) -> Subscription:
-        """A new queue that receives what is published from now on."""
+        """Return a new queue that receives everything published from now on."""
         subscription = Subscription(self._subscriptions.remove)
         self._subscriptions.append(subscription)
         return subscription

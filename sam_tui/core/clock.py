@@ -37,7 +37,7 @@ def expiry_seconds() -> float:
 
 @lru_cache(1)
 def boot() -> str:
-    """What tells this start of the machine, which ``expiry_seconds`` counts from, from others; or empty."""
+    """Return an id of this start of the machine, for ``expiry_seconds``; empty if it has none."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -53,7 +53,7 @@ class SystemClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """As ``expiry_seconds``: a grant's minutes go on while the machine sleeps."""
+        """Return ``expiry_seconds()``: a grant's minutes go on while the machine sleeps."""
         return expiry_seconds()
 
     async def sleep(self, seconds: float) -> None:

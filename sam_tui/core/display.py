@@ -1,4 +1,4 @@
-"""What a result looks like, as data: front ends draw it, events carry it."""
+"""The display of a result, as data: front ends draw it, events carry it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,7 +18,7 @@ class Text:
 class Diff:
     """One changed file. ``unified`` is a unified diff without the ``---``/``+++`` lines.
 
-    ``note`` says in words what the lines do not, such as ``created``; ``made`` is false for a change
+    ``note`` adds facts that the lines do not show, such as ``created``; ``made`` is false for a change
     that was only tried.
     """
 
@@ -32,7 +32,7 @@ class Diff:
 
     @classmethod
     def of_text(cls, heading: str, text: str) -> "Diff":
-        """A text that is new as a whole, for whoever is asked about it."""
+        """Return a text that is new as a whole, for the person who is asked about it."""
         lines = text.splitlines()
         body = [f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)]
         return cls(heading, "\n".join(body) + "\n", len(lines), 0)

@@ -75,7 +75,7 @@ class StoppedByHook(SamError):
 
 
 class BudgetExhausted(SamError):
-    """A limit of what a turn may spend was reached; ``limit`` names it."""
+    """A limit of a turn was reached; ``limit`` names it."""
 
     title = "Limit reached"
     exit_code = 53
@@ -86,7 +86,7 @@ class BudgetExhausted(SamError):
 
 
 class ToolError(SamError):
-    """A tool could not do what was asked; the text is what the model reads."""
+    """A tool could not do its work; the model reads the text."""
 
     title = "The tool failed"
 

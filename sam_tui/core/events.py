@@ -1,4 +1,4 @@
-"""Everything that can happen: plain frozen data, past tense, serialisable."""
+"""All events: plain frozen data, named in the past tense, serialisable."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -119,9 +119,9 @@ class ToolProgressed:
 class ToolFinished:
     """A call has its one result. Published for refused, unknown and malformed calls too.
 
-    ``text`` is what the model reads (possibly a preview); ``display`` is what people see. ``seconds``
-    leaves out how long a person took to allow it. ``resolved`` says whether ``operation`` is one that there
-    is: else it is the model's own text.
+    ``text`` is for the model (possibly a preview); ``display`` is for people. ``seconds`` excludes the
+    time a person took to allow it. ``resolved`` says whether ``operation`` exists: else it is the
+    model's own text.
     """
 
     conversation: ConversationId
@@ -228,7 +228,7 @@ class TerminalClosed:
 
 @dataclass(frozen=True, slots=True)
 class SubagentStarted:
-    """A call of ``conversation`` began a conversation of its own, ``child``, for ``task``."""
+    """A call of ``conversation`` began ``child``, a separate conversation, for ``task``."""
 
     conversation: ConversationId
     call: CallId
@@ -256,7 +256,7 @@ class WorkflowMoved:
 
 @dataclass(frozen=True, slots=True)
 class HookStarted:
-    """A hook runs at ``event``, a name of the convention; ``run`` tells it from others."""
+    """A hook runs at ``event``, a name of the convention; ``run`` is its id."""
 
     conversation: ConversationId
     call: CallId

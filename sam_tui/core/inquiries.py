@@ -26,7 +26,7 @@ _CLOSED: Mapping[bool, ClosedAs] = {False: "answered", True: "withdrawn"}
 
 @dataclass(frozen=True, slots=True)
 class InquiryOutcome:
-    """How an inquiry ended. ``answer`` is there exactly when ``closed`` is ``answered``."""
+    """How an inquiry ended. ``answer`` is set exactly when ``closed`` is ``answered``."""
 
     closed: ClosedAs
     answer: Answer | None

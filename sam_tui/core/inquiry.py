@@ -22,7 +22,7 @@ ScopeSpan = Literal["once", "minutes", "session", "project", "user"]
 
 @dataclass(frozen=True, slots=True)
 class PastCall:
-    """A call of the past, by what it touched, in words. ``refused`` says that the person did."""
+    """A past call, by its targets in words. ``refused`` says that the person refused it."""
 
     target: str
     made_at: float
@@ -33,10 +33,10 @@ class PastCall:
 class ScopeChoice:
     """One way to say yes, and how many past calls it would have covered.
 
-    ``words`` say exactly what is allowed and how long. ``covered`` of ``considered`` past calls of
-    this operation in this workspace would have needed no question; ``refused`` is how many of them
-    the person had refused, ``past`` the last of all of them, newest first. ``seconds`` is how
-    long it lasts where that is counted. ``label`` is a word for a button; empty takes the ``id``.
+    ``words`` say exactly what is allowed and how long. ``covered`` of ``considered`` past calls of this
+    operation in this workspace would have needed no question; ``refused`` is how many of them the
+    person had refused, ``past`` the last of all of them, newest first. ``seconds`` is its duration, if
+    limited. ``label`` is a word for a button; if empty, the ``id`` is used.
     """
 
     id: str
@@ -112,7 +112,7 @@ class ApprovalRequest:
         )
 
     def redacted(self, redact: Callable[[str], str]) -> "ApprovalRequest":
-        """The question as it is shown: ``redact`` puts placeholders for secrets into its texts."""
+        """Return the question with placeholders for secrets in its texts, made by ``redact``."""
         return replace(
             self,
             summary=redact(self.summary),
@@ -134,10 +134,11 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the agent asks by ``user_collaboration``. An answer to it never grants anything.
+    """A question of the agent, by ``user_collaboration``. An answer to it never grants anything.
 
-    ``choices`` are all answers that will do, unless it is ``free``. ``operation`` is what the agent asks
-    leave for, where nothing of it was refused so far: each such call is still asked about by itself.
+    ``choices`` are all valid answers, unless it is ``free``. ``operation`` is the one that the agent
+    wants permitted, if none of its calls was refused so far: each such call still raises its own
+    question.
     """
 
     prompt: str
@@ -223,9 +224,9 @@ def _kind(request: ApprovalRequest | Question) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The answer to an ``ApprovalRequest``; ``comment`` reaches the model beside either answer.
+    """The answer to an ``ApprovalRequest``; ``comment`` reaches the model with either answer.
 
-    ``scope`` is the id of one of the request's ``choices`` where ``choice`` is ``scope``.
+    ``scope`` is the id of one of the request's ``choices`` if ``choice`` is ``scope``.
     """
 
     choice: ApprovalChoice

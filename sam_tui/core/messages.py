@@ -1,4 +1,4 @@
-"""What a conversation is made of, and its JSON form.
+"""The messages of a conversation, and their JSON form.
 
 A conversation is a list of messages. Every ``ToolCall`` in an ``AssistantMessage`` is answered by
 exactly one ``ToolMessage`` before the next ``AssistantMessage`` or ``UserMessage``.
@@ -45,7 +45,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class ReminderMessage:
-    """What a reminder had to say; ``name`` is the injector's, ``text`` its unwrapped content.
+    """The text of a reminder; ``name`` is the injector's, ``text`` its unwrapped content.
 
     ``images`` are shown with it.
     """
@@ -58,7 +58,7 @@ class ReminderMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What the model answered. ``opaque`` is provider data that must be sent back unchanged."""
+    """An answer of the model. ``opaque`` is provider data that must be sent back unchanged."""
 
     text: str
     reasoning: str = ""
@@ -71,7 +71,7 @@ class AssistantMessage:
 class ToolMessage:
     """The result of one call, as the model reads it.
 
-    ``operation`` and ``summary`` are what people are shown of the call; empty where that is unknown.
+    ``operation`` and ``summary`` describe the call to people; empty if unknown.
     """
 
     call_id: CallId

@@ -1,4 +1,4 @@
-"""What a front end is given: everything that runs, behind a few names."""
+"""The interface of the core to a front end: everything that runs, behind a few names."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class RuntimeParts(Services, Protocol):
-    """What a runtime is made of, each made when it is first asked for."""
+    """The parts of a runtime, each made when it is first asked for."""
 
     bus: "Bus"
     trust: "FolderTrust"
@@ -134,7 +134,7 @@ class Runtime(RuntimeParts):
 
     @property
     def rewinder(self) -> "Rewinder":
-        """The way back to the files as they were at a message."""
+        """Restores the files to their state at a message."""
         from sam_tui.core.tooling.checkpoints import Rewinder
 
         return Rewinder(self.conversations, self.checkpoints)
@@ -257,7 +257,7 @@ class Runtime(RuntimeParts):
         RunModels(self.model, self.model_source, service).require(steps)
 
     async def _recall(self, conversation: ConversationId, task: str) -> str:
-        """What memory has on a task: knowledge of this workspace, or of the topic in use."""
+        """Return the memories about a task: knowledge of this workspace, or of the topic in use."""
         remembered = self.remembered
         scope = Scope(f"workspace:{self.workspace.root}")
         if self.topic:
@@ -271,7 +271,7 @@ class Runtime(RuntimeParts):
         return "\n".join(f"- {' '.join(line.split())[:500]}" for line in lines)
 
     async def close(self) -> None:
-        """End processes and connections, then release what is left. A second time does nothing."""
+        """End processes and connections, then release everything else. A second call does nothing."""
         if self._closed:
             return
         self._closed = True

@@ -1,4 +1,4 @@
-"""What tools may be built from: the ports and core services of one runtime; and what plug-ins add."""
+"""The parts that tools are built from: ports and core services of one runtime; reports of plug-ins."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PluginReport:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Everything that outlives a conversation's window."""
+    """The stores whose content outlives a conversation's context."""
 
     memories: MemoryStore
     notes: KeyValueStore
@@ -78,7 +78,7 @@ class Online:
     serpapi: SerpApi | None
     images: ImageMaker | None
     api_tables: Callable[[], Sequence[str]]
-    """The person's own Markdown tables of public APIs, as they stand in files."""
+    """The person's own Markdown tables of public APIs, as files have them."""
 
 
 class Services(Protocol):
@@ -129,7 +129,7 @@ class Services(Protocol):
     @property
     def skills(self) -> Skills: ...
     def definitions(self, kind: DefinitionKind) -> DefinitionListing:
-        """The commands, agents or rules that files define, as they stand now."""
+        """Return the commands, agents or rules that files define now."""
         ...
 
     @property

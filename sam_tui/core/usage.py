@@ -30,7 +30,7 @@ class Usage:
         )
 
     def since(self, before: "Usage") -> "Usage":
-        """What came on top of an earlier total."""
+        """Return the usage added since an earlier total."""
         return Usage(
             self.input_tokens - before.input_tokens,
             self.cached_tokens - before.cached_tokens,
@@ -43,7 +43,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in US dollars for a million tokens; ``cached`` is for input it had."""
+    """The price of a model, in US dollars for a million tokens; ``cached`` is for cached input."""
 
     input: float = 0.0
     output: float = 0.0
@@ -59,7 +59,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class SentPrefix:
-    """How much of a request the one before it had already, in bytes of its texts.
+    """The part of a request that the previous one contained, in bytes of its texts.
 
     ``culprit`` names the first block that differs where the request does not extend the one before.
     """

@@ -37,7 +37,7 @@ class Decision:
     """The content as the person changed it. It is judged again and not logged."""
 
     def __post_init__(self) -> None:
-        """Targets as a tuple, so that a stored decision equals the one that was stored."""
+        """Make the targets a tuple, so that a loaded decision equals the stored one."""
         if not isinstance(self.targets, tuple):  # pyright: ignore[reportUnnecessaryIsInstance] # JSON
             object.__setattr__(self, "targets", tuple(self.targets))
 

@@ -1,1 +1,1 @@
-"""What the demo plays with: a sample project, a task, and the script of the model."""
+"""The material of the demo: a sample project, a task, and the script of the model."""

@@ -11,7 +11,7 @@ _SAMPLE = ("README.md", "tally.py", "test_tally.py")
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Where the demo's parts were unpacked. ``outside`` is what the agent tries to write to."""
+    """The folders of the unpacked demo. ``outside`` is the agent's target outside of the workspace."""
 
     workspace: Path
     script: Path

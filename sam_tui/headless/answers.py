@@ -1,8 +1,8 @@
-"""Who answers when nobody is there: a file of patterns and replies, the first match first.
+"""The answers file of a run without a person: patterns and replies; the first match counts.
 
-The file is a JSON list of ``{"match": regex, "reply": text}``. The pattern is searched in what the
-inquiry says: operation, summary and targets of an approval; prompt, context and choices of a question.
-What no entry matches is left unanswered, which denies it. A reply to an approval is a word of
+The file is a JSON list of ``{"match": regex, "reply": text}``. The pattern is searched in the text of
+the inquiry: operation, summary and targets of an approval; prompt, context and choices of a question.
+An inquiry that no entry matches stays unanswered, which denies it. A reply to an approval is a word of
 ``_DECISIONS``, or a sentence that refuses and says why; another single word answers questions only.
 ``"scope"`` beside an approval names one of the scopes on offer: ``timed``, ``session``, ``project``,
 ``user`` or another.
@@ -105,9 +105,9 @@ def approve_all(inquiry: Inquiry) -> Answer | None:
 
 
 def inquiry_texts(inquiry: Inquiry) -> list[str]:
-    """What patterns are searched in, one thing a line; for an approval a text for each target.
+    """Return the texts in which patterns are searched; for an approval one for each target.
 
-    What the agent wrote beside an approval is none of it.
+    They contain no text that the agent wrote beside an approval.
     """
     match inquiry.request:
         case ApprovalRequest(operation=operation, summary=summary) as request:
@@ -132,7 +132,7 @@ def _load(path: str) -> list[object]:
 
 
 def _fault(fields: Mapping[str, Any]) -> str:
-    """What is wrong with the fields of an entry, in words; empty where nothing is."""
+    """Return the fault in the fields of an entry, in words; empty if there is none."""
     for name in ("match", "reply"):
         if not isinstance(fields.get(name), str):
             return f"“{name}” must be a text"

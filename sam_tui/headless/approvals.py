@@ -1,8 +1,7 @@
-"""A file between two runs: what one had nobody to ask about, and what a person decided of it.
+"""A file between two runs: the questions that nobody could answer in one, and a person's decisions on them.
 
-Each entry is bound by its hash to the exact call of one conversation and to what was asked about it. A
-call of which an entry is approved is made again by the run that goes on; what is changed in an entry
-makes another call of it, which is asked about anew.
+Each entry is bound by its hash to the exact call of one conversation and to its question. The next run
+repeats the calls of approved entries; a changed entry is another call, and leads to a new question.
 """
 
 import hashlib
@@ -32,7 +31,7 @@ _HINT = "A blocked run writes it; only “reply” is for you to fill in."
 
 @dataclass(frozen=True, slots=True)
 class BlockedEntry:
-    """One thing that a run was not told. ``reply`` is the person's: as of ``AnswerEntry``."""
+    """One unanswered inquiry of a run. ``reply`` is the person's: as of ``AnswerEntry``."""
 
     reply: str
     operation: str
@@ -47,7 +46,7 @@ class BlockedEntry:
     """The diff that a yes would apply."""
 
     def sealed(self, conversation: str) -> str:
-        """What its hash has to be: all but the reply and the words for people count."""
+        """Return the hash that it must have, of all but the reply and the words for people."""
         bound = [conversation, self.call, self.tool, self.input, self.operation, self.targets]
         bound += [self.change] if self.change else []
         return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
@@ -152,7 +151,7 @@ class Approvals:
     def _write(self, conversation: ConversationId) -> int:
         """Write the entries of this run and undecided older ones; returns their number.
 
-        Raises ``UnusableFile``. Without any, a file is written only in place of one that was read.
+        Raises ``UnusableFile``. Without entries, a file is written only in place of one that was read.
         """
         unchanged = [e for e in self.entries if e.hash == e.sealed(self.conversation)]
         undecided = [entry for entry in unchanged if not entry.reply.strip()]
@@ -166,7 +165,7 @@ class Approvals:
         return len(entries)
 
     def _of(self, conversation: ConversationId) -> list[Inquiry]:
-        """A subagent's calls are not the conversation's, and nobody could make them again."""
+        """Leave out a subagent's calls: they are not the conversation's, and nobody could repeat them."""
         return [inquiry for inquiry in self._blocked if inquiry.conversation == conversation]
 
     def _entry(self, inquiry: Inquiry) -> BlockedEntry:
@@ -197,7 +196,7 @@ def _subject(inquiry: Inquiry) -> tuple[str, list[str], str]:
 
 
 def read_approvals(path: str, *, required: bool) -> Approvals:
-    """The file, empty where there is none that is ``required``. Raises ``ConfigurationError``."""
+    """Read the file; empty without one, unless it is ``required``. Raises ``ConfigurationError``."""
     path = os.path.abspath(os.path.expanduser(path))
     if not required:
         return Approvals(path)
@@ -259,7 +258,7 @@ class ApprovedCalls:
         return self._model.context_tokens
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """The calls, once; then what the model answers."""
+        """Yield the calls, once; then the model's answers."""
         calls, self._calls = self._calls, ()
         for index, call in enumerate(calls):
             yield CallDelta(index, call.id, call.name, call.arguments)

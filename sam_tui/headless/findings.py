@@ -1,4 +1,4 @@
-"""What a review found, asked for as JSON and written as text, SARIF 2.1.0 or JUnit XML."""
+"""The findings of a review, asked for as JSON and written as text, SARIF 2.1.0 or JUnit XML."""
 
 import json
 import re
@@ -63,7 +63,7 @@ class ChangeReview:
 
     @classmethod
     def of(cls, value: object) -> "ChangeReview":
-        """The review that a value of ``SCHEMA`` is; paths lose what leads out of the workspace."""
+        """Parse a value of ``SCHEMA`` as a review; paths lose the parts that lead out of the workspace."""
         # Without halves of surrogates, which JSON can smuggle and no file holds.
         text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
         table = cast("Mapping[str, Any]", json.loads(text))
@@ -107,7 +107,7 @@ def as_json(review: ChangeReview) -> str:
 
 
 def as_sarif(review: ChangeReview) -> str:
-    """For forges that show findings beside the code."""
+    """Return the findings for forges that show them next to the code."""
     results = [
         {
             "ruleId": _RULE,
@@ -130,7 +130,7 @@ def as_sarif(review: ChangeReview) -> str:
 
 
 def as_junit(review: ChangeReview) -> str:
-    """For build servers: a failed case for each finding, one that passed where there is none."""
+    """Return the findings for build servers: a failed case for each, or one passed case."""
     cases = [
         JUnitCase(
             finding.file,
@@ -144,7 +144,7 @@ def as_junit(review: ChangeReview) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JUnitFailure:
-    """Why a case failed: its kind, in a line, and in full."""
+    """The failure of a case: its kind, in a line, and in full."""
 
     kind: str
     message: str
@@ -209,7 +209,7 @@ FORMS: Mapping[str, Callable[[ChangeReview], str]] = {
 
 
 def request_for(diff: str, focus: Sequence[str]) -> str:
-    """The prompt of a review. What is reviewed is material, and may well say otherwise."""
+    """Return the prompt of a review. The reviewed text is material, and may contain other instructions."""
     lines = [
         "Review the change below: say what breaks, with the file and the line in its new state."
         if diff.strip()

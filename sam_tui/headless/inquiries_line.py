@@ -1,8 +1,8 @@
 """Inquiries over a descriptor, for a program that started this one and answers for the person.
 
-Each question goes out as one JSON line (``id``, ``title``, ``summary``, ``targets``, ``why``, ``change``,
-``choices``), each answer comes in as one (``id``, ``reply``); a reply is what a file of answers says. When
-the other end is gone the run ends: nobody waits for it any more.
+Each question goes out as one JSON line (``id``, ``title``, ``summary``, ``targets``, ``why``,
+``change``, ``choices``), each answer comes in as one (``id``, ``reply``); a reply is as in an answers
+file. When the other end is gone the run ends: nobody waits for it any more.
 """
 
 import asyncio

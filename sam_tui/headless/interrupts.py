@@ -44,7 +44,7 @@ class Interrupts:
         self._before.clear()
 
     def cancel_with(self, cancel: Callable[[], None] | None) -> None:
-        """What the first signal does from now on; None raises ``Interrupted`` where it strikes.
+        """Set the action of the first signal; None raises ``Interrupted`` where it strikes.
 
         ``cancel`` is called inside the handler: it may only set something going.
         """

@@ -1,4 +1,4 @@
-"""What a run adds up to: the totals that its result carries, folded from events."""
+"""The totals of a run that its result carries, summed from events."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ SILENCE_SECONDS = 30.0
 async def batches(
     subscription: Subscription, warn: Callable[[str], None]
 ) -> AsyncGenerator[list[events.Event]]:
-    """The events as they come; ``warn`` hears of a model that is waited for and long says nothing."""
+    """Yield the events as they come; ``warn`` is called when the model stays silent for long."""
     limit = None
     while True:
         try:
@@ -70,8 +70,8 @@ class StartedSubagent:
 class CallLedger:
     """Totals of one run; ``take`` every event in order.
 
-    What its subagents use, change and are refused is the run's; what they say, plan and end with is
-    theirs. Other conversations are not its concern.
+    Usage, changes and refusals of its subagents count for the run; their answers, plans and outcomes do
+    not. Other conversations are ignored.
     """
 
     def __init__(self, conversation: ConversationId | None = None) -> None:
@@ -144,7 +144,7 @@ class CallLedger:
                 pass
 
     def _follow(self, event: events.Event) -> None:
-        """What is the conversation's own."""
+        """Count an event of the conversation itself."""
         match event:
             case events.RequestSent(step=step):
                 self.turns = self._earlier + step

@@ -1,4 +1,4 @@
-"""Events as Claude-compatible JSON objects, one a line; what Claude has no word for is ``system``."""
+"""Events as Claude-compatible JSON objects, one a line; events that Claude Code lacks are ``system``."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -26,7 +26,7 @@ class Partials:
         self._index = 0
 
     def begin(self) -> list[dict[str, object]]:
-        """A request left: a message begins, and whatever streamed before is void."""
+        """Begin a message with its request; everything streamed before is void."""
         self._block, self._index = None, 0
         message: dict[str, object] = {
             "type": "message",
@@ -103,7 +103,7 @@ class Lines:
         self._questions: dict[InquiryId, str] = {}
 
     def of(self, event: events.Event) -> list[Line]:
-        """The lines that an event comes to; often none. A subagent's name the call that sent it."""
+        """Return the lines for an event; often none. A subagent's name the call that sent it."""
         if not self._ledger.concerns(event):
             return []
         lines, subagent = self._of(event), self._ledger.subagent(event)
@@ -326,7 +326,7 @@ class Lines:
 
 
 def result_line(session: str, ledger: CallLedger, outcome: RunOutcome) -> Line:
-    """The one last line of every run."""
+    """Return the last line of a run."""
     error = {"title": outcome.title, "message": outcome.message} if outcome.is_error else None
     return {
         "type": "result",

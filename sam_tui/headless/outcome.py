@@ -1,4 +1,4 @@
-"""How a run can end. The exit code is a pure function of the result's subtype."""
+"""The outcomes of a run. The exit code is a pure function of the result's subtype."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,10 +77,10 @@ class RunOutcome:
 
 
 def outcome_of_turn(finished: "TurnFinished", *, unattended: int) -> RunOutcome:
-    """How a turn that ended by itself counts.
+    """Return the outcome of a turn that ended by itself.
 
     ``unattended`` is the number of its approvals and questions that nobody answered: a turn that
-    finished with any is blocked, because what it wanted to do was not done.
+    finished with any is blocked, because some of its work was not done.
     """
     if finished.reason == "finished":
         if not unattended:
@@ -112,7 +112,7 @@ def outcome_of_error(error: SamError) -> RunOutcome:
 
 
 def outcome_of_fault(fault: BaseException, mask: Callable[[str], str]) -> RunOutcome:
-    """How an unexpected exception counts: a defect of this program. ``mask`` masks secrets in its text."""
+    """Return the outcome of an unexpected exception, a defect here. ``mask`` masks secrets in its text."""
     text = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     return RunOutcome("error_internal", "", "A defect in sam-tui", mask(text))
 

@@ -1,4 +1,4 @@
-"""Standard output and error of a run, and what becomes of it when nobody reads any more."""
+"""Standard output and error of a run, and its end when nobody reads any more."""
 
 import json
 import os
@@ -55,8 +55,8 @@ class HeadlessOutput:
         self._write(json.dumps(value, separators=(",", ":")) + "\n")
 
     def text(self, text: str) -> None:
-        """Text and a newline. Nothing in it moves a cursor or changes a mode, also behind a pipe:
-        what reads there may be a pager, or a file that somebody prints later."""
+        """Write text and a newline. Nothing in it moves a cursor or changes a mode, also in a pipe: its
+        reader may be a pager, or a file that is printed later."""
         self._write(terminal_safe(text) + "\n")
 
     def _write(self, text: str) -> None:
@@ -82,7 +82,7 @@ def claude_code(subtype: Subtype) -> int:
 
 
 def claude_line(line: dict[str, Any]) -> dict[str, Any]:
-    """A line with Claude Code's names of fields beside ours, and its values where programs check them."""
+    """Return a line with Claude Code's field names added, and its values where programs check them."""
     named = {**line, "uuid": _uuid()}
     match line["type"]:
         case "assistant":
@@ -134,5 +134,5 @@ def _wait_when_full(stream: TextIO) -> None:
 
 
 def terminal_safe(text: str) -> str:
-    """Text from outside, fit for a person's terminal. What nobody would see is written out."""
+    """Return text from outside that is safe on a terminal. Invisible characters are written out."""
     return show_invisible(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]

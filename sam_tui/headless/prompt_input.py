@@ -1,4 +1,4 @@
-"""Where the prompt comes from: the argument, standard input, or both; it never waits for nothing.
+"""The source of the prompt: the argument, standard input, or both, without waiting for nothing.
 
 Standard input is read to its end only if the prompt is ``-``, there is no prompt, it is a regular
 file, or it was forced. Beside a prompt, a pipe gets half a second to say something: an inherited
@@ -41,8 +41,8 @@ def read_prompt(
 ) -> PromptInput:
     """The prompt. ``descriptor`` is standard input's, or None when it is closed.
 
-    ``forced`` waits for the end of standard input whatever it is. Raises ``UsageError`` when there
-    is no prompt, or more than 10 MB of it.
+    ``forced`` waits for the end of any standard input. Raises ``UsageError`` when there is no prompt,
+    or more than 10 MB of it.
     """
     if argument is None or argument == "-":
         if descriptor is None or (argument is None and os.isatty(descriptor)):

@@ -1,4 +1,4 @@
-"""What a headless run is asked to do."""
+"""The task and the options of a headless run."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal

@@ -1,4 +1,4 @@
-"""A headless run: one turn, told on standard output, ended by exactly one result."""
+"""A headless run: one turn, reported on standard output, ended by exactly one result."""
 
 import asyncio
 import contextlib
@@ -48,11 +48,11 @@ async def run_headless(
     err: TextIO | None = None,
     interrupts: Interrupts | None = None,
 ) -> int:
-    """Run one prompt and return the exit code; what it is, ``outcome.EXIT_CODES`` says.
+    """Run one prompt and return the exit code, one of ``outcome.EXIT_CODES``.
 
-    ``out`` receives the contract of ``request.format`` and nothing else, ``err`` what people may
-    want to know. ``interrupts`` are signals to obey. An unexpected exception is raised again after
-    its result was told.
+    ``out`` receives the contract of ``request.format`` and nothing else, ``err`` remarks for people.
+    ``interrupts`` are signals to obey. An unexpected exception is raised again after its result was
+    written.
     """
     streams = _output(request, out), HeadlessOutput(err or sys.stderr)
     return await _Run(runtime, request, streams, interrupts or Interrupts()).run()
@@ -300,7 +300,7 @@ class _Run:
             self._err.text(f"{whose}{text}")
 
     async def _end_terminals(self) -> None:
-        """Nothing that the agent started outlives its result; the ledger keeps what was open."""
+        """End everything that the agent started; the ledger keeps what was open."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TERMINALS_SECONDS):
                 await self._runtime.end_processes()
@@ -360,7 +360,7 @@ def _tell(
     line: dict[str, object],
     streams: tuple[HeadlessOutput, HeadlessOutput],
 ) -> int:
-    """The result, in the form that was asked for. The exit code, unless nobody could read it."""
+    """Write the result in the requested form. Returns the exit code, unless nobody could read it."""
     out, err = streams
     if request.format == "text":
         if outcome.answer:

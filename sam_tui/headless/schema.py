@@ -22,7 +22,7 @@ def _list(items: Schema) -> Schema:
 
 
 def _table(fields: Fields, *optional: str) -> Schema:
-    """An object of these fields. More may come later: a reader passes over what it does not know."""
+    """Return an object of these fields. More may be added: readers must ignore unknown fields."""
     required = [name for name in fields if name not in optional]
     return {"type": "object", "properties": dict(fields), "required": required}
 

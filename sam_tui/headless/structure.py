@@ -55,7 +55,7 @@ def with_schema(prompt: str, schema: Schema) -> str:
 def structured(answer: str, schema: Schema) -> object:
     """The value that an answer holds. Raises ``WrongStructure``.
 
-    What a schema refers to elsewhere is never fetched.
+    External references of a schema are never fetched.
     """
     from jsonschema.exceptions import ValidationError
     from jsonschema.validators import validator_for

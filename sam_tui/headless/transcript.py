@@ -1,4 +1,4 @@
-"""Prints a turn as plain text while it runs: what the workbench would show."""
+"""Prints a turn as plain text while it runs, as the workbench would show it."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

@@ -1,1 +1,1 @@
-"""Serving HTTP to programs of this machine: who may come in, and until when."""
+"""Serving HTTP to programs of this machine: access, and the end of serving."""

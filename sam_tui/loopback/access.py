@@ -1,4 +1,4 @@
-"""Who may call the HTTP server: the bearer token, and the checks before any of the protocol is read."""
+"""Access to the HTTP server: the bearer token, and the checks before any of the protocol is read."""
 
 import asyncio
 import hmac
@@ -40,7 +40,7 @@ class Addresses:
         self._hosts = frozenset(origin.partition("://")[2].encode() for origin in origins)
 
     def refusal(self, headers: Headers, *, from_page: bool = False) -> Refusal | None:
-        """Why a request is refused; ``from_page`` refuses one that no page of this server sent."""
+        """Return why a request is refused; ``from_page`` refuses one that no page of this server sent."""
         hosts, origins = (_values(headers, name) for name in (b"host", b"origin"))
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return 421, (

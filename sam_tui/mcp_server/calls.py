@@ -1,7 +1,7 @@
 """Calls in flight: each runs in a task of its own, and its questions find the client that made it.
 
-A call is no part of the request that began it: with protocol 2026-07-28 a question ends the request,
-and the answer comes with the next one, while the call waits in between.
+A call outlives the request that began it: with protocol 2026-07-28 a question ends the request, and the
+answer comes with the next one, while the call waits in between.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ class Calls:
         self._house: tuple[Bus, Inquiries] | None = None
 
     def connect(self, bus: Bus, inquiries: Inquiries) -> None:
-        """What the calls are heard by, and the questions that ``attends`` is asked about."""
+        """Set the bus that hears of calls, and the inquiries that ``attends`` is asked about."""
         self._house = (bus, inquiries)
 
     def begin(self, conversation: ConversationId, work: Work, *, asks: bool) -> Call:

@@ -1,4 +1,4 @@
-"""Who calls: each client has one conversation, one log level, and perhaps a person to ask."""
+"""The callers: each client has one conversation, one log level, and perhaps a person to ask."""
 
 import re
 from collections import OrderedDict
@@ -38,8 +38,8 @@ class Client:
 class Clients:
     """All clients of one server, by their MCP session.
 
-    On stdio there is one. Over HTTP a session is what the handshake made; a request of protocol
-    2026-07-28 has none, so there the client's name is used.
+    On stdio there is one. Over HTTP the handshake makes a session; a request of protocol 2026-07-28 has
+    none, so there the client's name is used.
     """
 
     def __init__(self, first: ConversationId | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a conversation has besides its calls: todos, whole results, and the other conversations here."""
+"""The parts of a conversation besides its calls: todos, whole results, and the other conversations."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Questions as forms: what a client shows its person, and what their answer means.
+"""Questions as forms: their content for the person of a client, and the meaning of the answer.
 
-The host words every approval. What models and files said is shown without control characters, and
-a later line of it is indented, so that it cannot pass for a line of ours.
+The host words every approval. Text of models and files is shown without control characters, and its
+later lines are indented, so that none can pass for a line of ours.
 """
 
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
 
 
 def _text_of(result: types.ElicitResult, field: str) -> str:
-    """What a field of the form has; empty for anything but text."""
+    """Return the text in a field of the form; empty for anything but text."""
     value = (result.content or {}).get(field)
     return value if isinstance(value, str) else ""
 
@@ -66,7 +66,7 @@ def _approval_form(request: ApprovalRequest, version: str) -> ElicitationForm:
     lines = [f"Allow {request.operation}?", f"  what    {one_line(request.summary)}"]
     if request.asker:
         lines.append(f"  from    {one_line(request.asker)}")
-    # Whatever is long comes after the reason, so that nothing the model writes can push that out.
+    # Long texts come after the reason, so that no text of the model can push it out of view.
     long = [target for target in request.targets if len(target) > _SHORT]
     lines += [_target(target) for target in request.targets if target not in long]
     lines += [f"  letters {one_line(words)}" for words in request.letters]
@@ -132,7 +132,7 @@ def _target(text: str) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    """A text without its middle, where it is too long: what a command ends with is seen, too."""
+    """Return a text without its middle, if it is too long: the end of a command is seen, too."""
     if len(text) <= most:
         return text
     return f"{text[: most - _END]}[… {len(text) - most:,} characters …]{text[-_END:]}"

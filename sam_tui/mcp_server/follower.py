@@ -224,7 +224,7 @@ def refused(text: str, structured: Mapping[str, object] | None = None) -> types.
 
 
 def _seen(task: "asyncio.Future[Any]") -> None:
-    """Nobody asks any more how it ended."""
+    """Mark the exception as seen: nobody asks any more how the task ended."""
     if not task.cancelled():
         task.exception()
 

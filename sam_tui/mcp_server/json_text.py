@@ -1,4 +1,4 @@
-"""What can be sent: JSON of real Unicode. File names and output may hold bytes that are no text."""
+"""JSON of real Unicode that can be sent. File names and output may hold bytes that are no text."""
 
 import json
 from collections.abc import Mapping
@@ -11,6 +11,6 @@ def sendable(text: str) -> str:
 
 
 def plain_json(data: Mapping[str, object]) -> dict[str, Any]:
-    """Data as JSON can hold it: what it has no form for becomes text."""
+    """Return data as JSON can hold it: values without a JSON form become text."""
     text = json.dumps(dict(data), default=str, ensure_ascii=False)
     return json.loads(sendable(text), parse_constant=str)

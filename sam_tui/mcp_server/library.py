@@ -1,4 +1,4 @@
-"""What a server offers besides tools: resources by URI, and prompts by name."""
+"""A server's offers besides tools: resources by URI, and prompts by name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Resources(Protocol):
         ...
 
     def canonical(self, uri: str) -> str:
-        """One spelling for each resource; the text itself for what is none."""
+        """Return one spelling for each resource; any other text unchanged."""
         ...
 
 
@@ -72,7 +72,7 @@ class Library:
     prompts: tuple[Prompts, ...] = ()
 
     def of(self, uri: str) -> Resources | None:
-        """The resources whose scheme a URI has, None for an unknown scheme."""
+        """Return the resources of a URI's scheme, None for an unknown scheme."""
         scheme = uri.partition("://")[0].lower()
         return next((source for source in self.resources if source.scheme == scheme), None)
 

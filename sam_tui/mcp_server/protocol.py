@@ -1,4 +1,4 @@
-"""What a client may ask, and who answers: the handlers over toolboxes, library and subscriptions."""
+"""The requests of a client and their handlers, over toolboxes, library and subscriptions."""
 
 import base64
 import binascii
@@ -66,7 +66,7 @@ def _unknown() -> MCPError:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolOffer:
-    """What a server has, in the order that clients see. ``instructions`` tell a model how to use it."""
+    """A server's tools and resources in their order. ``instructions`` tell a model how to use it."""
 
     toolboxes: tuple[Toolbox, ...]
     library: Library
@@ -117,7 +117,7 @@ class SamServer(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> Any:
-        """As the protocol's own, saying which lists tell when they change: that of resources."""
+        """Return the protocol's own, with the lists that announce changes: only that of resources."""
         changes = notification_options or NotificationOptions(resources_changed=True)
         return super().create_initialization_options(changes, experimental_capabilities, extensions)
 

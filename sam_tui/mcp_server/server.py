@@ -36,7 +36,7 @@ _IRON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the server offers."""
+    """The service that the server offers."""
 
     profile: Profile = "sam"
     conversation: ConversationId | None = None

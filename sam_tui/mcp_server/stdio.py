@@ -33,7 +33,7 @@ Writes = MemoryObjectSendStream[SessionMessage]
 class StdioWire:
     """Messages over two descriptors.
 
-    What is no message is answered with the error that JSON-RPC has for it, and goes no further.
+    A line that is no message is answered with JSON-RPC's error for it, and not passed on.
     """
 
     def __init__(self, source: int, sink: int) -> None:
@@ -103,7 +103,7 @@ async def wire(source: int, sink: int) -> AsyncGenerator[tuple[Reads, Writes]]:
 
 
 def encoded(message: types.JSONRPCMessage) -> bytes:
-    """A message as UTF-8; what UTF-8 has no bytes for becomes ``?``."""
+    """Return a message as UTF-8; a character without UTF-8 bytes becomes ``?``."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
     except PydanticSerializationError:
@@ -119,7 +119,7 @@ class WireFault:
 
 
 def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
-    """The message of a line, or what is wrong with it; None where there is nothing to answer."""
+    """Return the message of a line, or its fault; None if there is nothing to answer."""
     if not line.strip():
         return None
     if len(line) > LONGEST:

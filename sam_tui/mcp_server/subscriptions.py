@@ -1,4 +1,4 @@
-"""Who wants to hear of changed resources, and telling them: one watch for all clients of a server."""
+"""Subscriptions to changed resources, and their notices: one watch for all clients of a server."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,8 @@
 """Calls that outlast their request: the tasks extension of protocol 2026-07-28 (SEP-2663).
 
-A client that declares it gets a handle for a call that is not over soon. By that it asks how the call
-stands, answers its questions and cancels it. The handle is unguessable, and of use to its client alone.
+A client that declares it gets a handle for a call that is not over soon. With it the client asks for
+the state of the call, answers its questions and cancels it. The handle is unguessable, and of use to
+its client alone.
 """
 
 import asyncio
@@ -150,7 +151,7 @@ class ServerTasks:
                 self._calls.answer(inquiry.id, answer)
 
     def cancel(self, task_id: str, context: Context, client: Client) -> None:
-        """Cancel a task; a finished one stays as it is."""
+        """Cancel a task; a finished one stays finished."""
         self._owned(task_id, context, client).call.running.cancel()
 
     def _questions(self, task: ServerTask) -> dict[str, Inquiry]:
@@ -186,7 +187,7 @@ def _declared(context: Context) -> bool:
 
 
 def _conclude(state: TaskState, call: Call) -> None:
-    """How it ended. A tool that failed is a result; an error is one of the server's."""
+    """Set the end of a task. A tool that failed is a result; an error is one of the server's."""
     running = call.running
     if running.cancelled():
         state.status = "completed" if call.unanswered else "cancelled"

@@ -84,7 +84,7 @@ _ELSEWHERE = f"End that program, or name another conversation in _meta “{CONVE
 
 
 class GuardedToolbox:
-    """Tools of the registry, offered as they are to our own model: the same names and schemas."""
+    """Tools of the registry, offered as to our own model: the same names and schemas."""
 
     def __init__(self, runtime: Runtime, offered: Collection[str]) -> None:
         self._runtime = runtime
@@ -143,7 +143,7 @@ class GuardedToolbox:
             yield
 
     def _result(self, executed: Executed, request: ToolRequest) -> types.CallToolResult:
-        """The result as text; data beside it only on request, as clients may send a model the data
+        """Return the result as text, with data only on request, as clients may send a model the data
         instead."""
         finished, decision = executed.finished, executed.decision
         text = sendable(finished.text)
@@ -173,9 +173,9 @@ def _refused(why: str) -> types.CallToolResult:
 
 
 def offered_names(runtime: Runtime) -> list[str]:
-    """Our tools that mean something to a client that has a loop of its own.
+    """Return the names of our tools that are useful to a client with a loop of its own.
 
-    A subagent needs a model of ours, and there is no turn of ours whose limit could be raised.
+    A subagent needs a model of ours, and no turn of ours exists whose limit could be raised.
     """
     pointless = ["increase_max_iterations", *(["run_subagent"] if runtime.model is None else [])]
     return [name for name in runtime.registry.names if name not in pointless]

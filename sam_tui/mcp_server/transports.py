@@ -19,7 +19,7 @@ PATH: Final = "/mcp"
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where to listen on loopback, and what a client must carry. Port 0 takes a free one."""
+    """The port to listen on at loopback, and the token that a client must send. Port 0 takes a free one."""
 
     port: int
     token: str

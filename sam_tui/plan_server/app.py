@@ -53,7 +53,7 @@ _NEEDS: JsonDict = {
 
 
 def _describe(schema: JsonDict) -> None:
-    """Finish the document's form of a request: null beside the type of each field, and what modes need.
+    """Complete the document's schema of a request: null as a type of each field, and the needs of modes.
 
     pydantic says ``anyOf`` for null, of which schemathesis cannot make examples beside that of the modes.
     """

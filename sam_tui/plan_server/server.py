@@ -13,7 +13,7 @@ from sam_tui.plan_server.tasks import ServedTasks
 
 
 def attends(inquiry: Inquiry) -> bool:
-    """Whether somebody may answer over the wire: not what a workflow asks, which pauses for it."""
+    """Whether somebody may answer over the wire. Not for a workflow's question: it pauses the run."""
     asks_agent = not inquiry.conversation.startswith("exec_")
     return asks_agent or isinstance(inquiry.request, ApprovalRequest)
 
@@ -29,7 +29,7 @@ class PlanFace:
 
 
 async def serve_plans(runtime: Runtime, face: PlanFace) -> None:
-    """Serve until a signal comes; what runs then is ended and can be gone on with."""
+    """Serve until a signal comes; running tasks are ended and can be continued later."""
     listening = listen(face.port)
     bound: int = listening.getsockname()[1]
     async with asyncio.TaskGroup() as group:

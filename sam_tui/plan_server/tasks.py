@@ -22,7 +22,7 @@ Fields = dict[str, object]
 
 
 class TooMany(Exception):
-    """As many tasks run as may."""
+    """The highest permitted number of tasks runs already."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class ServedTasks:
         return served
 
     def service_fault(self, name: str) -> str:
-        """Why an AI service cannot be had; empty where it can."""
+        """Return why an AI service is unavailable; empty if it is available."""
         try:
             self._runtime.catalog.service(name)
         except UsageError as error:
@@ -102,7 +102,7 @@ class ServedTasks:
             served.work.cancel()
 
     async def finished(self, served: ServedTask) -> None:
-        """Wait for the end of a task; who waits may go, it goes on."""
+        """Wait for the end of a task; if the waiting ends, the task goes on."""
         await asyncio.wait({served.work})
 
     async def progress(self, served: ServedTask) -> AsyncGenerator[str]:

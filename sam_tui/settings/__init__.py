@@ -1,1 +1,1 @@
-"""What a person sets: one table of settings, and their values from files and environment in layers."""
+"""Settings: one table, and their values from files and environment in layers."""

@@ -72,7 +72,7 @@ def parse(text: str, path: str) -> tuple[SettingsFile, list[ConfigurationError]]
 
 
 def settings_of_option(value: str) -> SettingsFile:
-    """What ``--settings`` names: a JSON object, or a file that holds one or TOML.
+    """Return the settings of ``--settings``: a JSON object, or a file that holds one or TOML.
 
     Raises ``ConfigurationError``.
     """
@@ -131,10 +131,10 @@ def _value(key: str, value: object) -> Value:
 
 
 def changed(text: str, setting: Setting, value: Value | None) -> str:
-    """The text with one setting changed, or removed for None; everything else stays as it is.
+    """Return the text with one setting changed, or removed for None; the rest is unchanged.
 
-    Raises ``ConfigurationError`` for a text that is no settings file, or written in a way that no
-    line can be changed in.
+    Raises ``ConfigurationError`` for a text that is no settings file, or whose form has no line to
+    change.
     """
     before = _toml(text, FILE_NAME)
     section, name = setting.section, setting.name

@@ -63,7 +63,7 @@ def _removed(name: str) -> str:
 class PrivateTexts:
     """Private texts, each by a file of its own: in the keyring of the system, else in the file.
 
-    The file is written anew either way, so that other programs see that the text changed.
+    The file is written in both cases, so that other programs see that the text changed.
     """
 
     def read(self, path: str, most: int) -> str:
@@ -126,7 +126,7 @@ class KeyStore:
 
     @property
     def storage(self) -> dict[str, KeyStorage]:
-        """Where each key is, by its variable."""
+        """Return the storage of each key, by its variable."""
         return {
             name: "keyring" if entry.get("in") == "keyring" else "file"
             for name, entry in self._entries.items()

@@ -1,6 +1,6 @@
 """The value of each setting: defaults, system, person, project, ``--settings``, environment, options.
 
-What comes later counts.
+Later layers override earlier ones.
 """
 
 import os
@@ -118,7 +118,7 @@ def user_file(environ: Mapping[str, str]) -> str:
 def personal_settings(
     environ: Mapping[str, str], system: str = SYSTEM_FILE, *, overlay: SettingsFile | None = None
 ) -> Settings:
-    """Those of the system, the person, an option and the environment. Raises ``ConfigurationError``."""
+    """Return the settings of system, person, option and environment. Raises ``ConfigurationError``."""
     settings = Settings()
     for layer, path in (("system", system), ("user", user_file(environ))):
         if os.path.lexists(path):
@@ -142,7 +142,7 @@ def _with_environment(settings: Settings, environ: Mapping[str, str]) -> Setting
 
 
 def with_project(settings: Settings, text: str, path: str, *, trusted: bool) -> Settings:
-    """The settings with those of a folder's own file; what of it does not count is noted.
+    """Return the settings with those of a folder's own file; entries without effect are noted.
 
     Nothing in such a file ends the program, and nothing in it allows more than without it.
     """
@@ -167,7 +167,7 @@ def with_project(settings: Settings, text: str, path: str, *, trusted: bool) -> 
 
 
 def _refusal(setting: Setting, value: Value) -> str:
-    """Why a project may not set this; empty where it may."""
+    """Return why a project may not set this; empty if it may."""
     if not setting.project:
         return f"a folder may not set {setting.key}; set it in your own settings."
     if setting.project == "on" and value is not True:

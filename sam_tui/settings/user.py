@@ -13,7 +13,7 @@ from sam_tui.settings.values import checked, setting_of
 
 @dataclass(slots=True)
 class UserSettings:
-    """What holds at the screen. ``data_dir`` is where keys are kept.
+    """The settings in force at the screen. ``data_dir`` is where keys are stored.
 
     Raises ``ConfigurationError`` for a file that cannot be used, when it is made and when it is changed.
     """

@@ -47,7 +47,7 @@ def _meant(key: str, name: str) -> str | None:
 
 
 def suggestion(key: str) -> str:
-    """What a wrong key was probably meant to be."""
+    """Return what a wrong key was probably meant to be."""
     section, _, name = key.rpartition(".")
     if {key, section, name} & POLICY_WORDS:
         return "Permissions belong in policy.toml (docs/guard.md), not here."

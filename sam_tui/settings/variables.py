@@ -1,4 +1,4 @@
-"""Variables that no settings file sets: secrets, what describes the surroundings, what is passed on."""
+"""Variables that no settings file sets: secrets, the surroundings, and variables passed on."""
 
 SECRETS = {
     "SAM_TUI_API_KEY": "the key of the model; it takes precedence over those of the providers",

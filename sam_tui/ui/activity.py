@@ -34,7 +34,7 @@ class ActivityLine:
         return self.phase != "ready" and not self.waiting
 
     def tone(self, now: float) -> Tone:
-        """How to colour the words."""
+        """Return the tone of the words."""
         if self.waiting:
             return "waiting"
         if self.phase == "retrying" or self._stalled(now):

@@ -146,7 +146,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
         self._order = KeyOrder(self)
 
     def _set_looks(self) -> None:
-        """Register every look, use the one that the person set or that fits the terminal, and make the
+        """Register every look, use the person's choice or the one that fits the terminal, and make the
         style sheet."""
         for look in theme.LOOKS.values():
             self.register_theme(look.theme())
@@ -199,7 +199,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
         return self.chat
 
     def on_mount(self) -> None:
-        """Once the first frame is out, start what it does not need."""
+        """After the first frame, start everything that it does not need."""
         for key in ("screen.vim", "screen.reduced_motion"):
             self._follow_settings(key)
         if self._prompt:
@@ -340,7 +340,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
     @on(Returned)
     @on(Worker.StateChanged)
     def pass_on(self, event: Message) -> None:
-        """What widgets, screens and workers tell is for the starting or the running program."""
+        """Pass a message of a widget, screen or worker on to the starting or the running program."""
         self.phase.receive(event)
 
     def leave(self, code: int) -> None:
@@ -363,7 +363,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
             self._driver.write(sequence)
 
     def notify(self, message: str, **options: Any) -> None:
-        """Say something over the screen for a while; to people who listen as a line."""
+        """Show a text over the screen for a while; to people with a screen reader as a line."""
         if self.has_class("-reader"):
             self.chat.transcript.add_remark(message)
             self.chat.prompt.area.refresh()

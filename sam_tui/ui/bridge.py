@@ -258,7 +258,7 @@ class Bridge:
 
 
 def _apply_hook(tab: ConversationTab, event: events.HookStarted | events.HookFinished) -> None:
-    """Show a running hook as what the agent waits for. Its outcome is in the decision."""
+    """Show a running hook as the agent's present wait. Its outcome is in the decision."""
     running, run = tab.activity.running, CallId(event.run)
     if isinstance(event, events.HookStarted):
         running[run] = one_line(f"hook: {event.command}", 80)

@@ -45,7 +45,7 @@ class Front:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What the program opens at the start: a conversation, or the list of them with ``resume``."""
+    """The program's first view: a conversation, or the list of them with ``resume``."""
 
     greeting: str
     conversation: "ConversationId | None" = None
@@ -97,4 +97,4 @@ class Starting:
             self.commands.append(command)
 
     async def close(self) -> None:
-        """Nothing runs yet."""
+        """Do nothing: nothing runs yet."""

@@ -1,4 +1,4 @@
-"""Against stray keys: a question comes up only in a pause, and hears nothing for a moment."""
+"""Against stray keys: a question appears only in a pause, and ignores keys for a moment."""
 
 import time
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class Patience:
 
 
 class Keyboard:
-    """When the person pressed a key last."""
+    """The time at which the person pressed a key last."""
 
     def __init__(self, patience: Patience) -> None:
         self.patience = patience

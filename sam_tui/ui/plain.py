@@ -11,7 +11,7 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 def visible(text: str) -> str:
     """The text with every control and format character spelled out, such as ``\\x1b``.
 
-    Line breaks and tabs stay. For what a person is asked to agree to: nothing is hidden or dropped.
+    Line breaks and tabs stay. For texts that a person has to approve: nothing is hidden or dropped.
     """
     if text.isprintable():
         return text
@@ -19,7 +19,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """As ``visible``, on one line: line breaks and tabs are spelled out too."""
+    """Return ``visible`` of a text on one line: line breaks and tabs are spelled out too."""
     if text.isprintable():
         return text
     return "".join(_spelled(c) if _is_invisible(c) else c for c in text)

@@ -19,7 +19,7 @@ class Preferences(Protocol):
         ...
 
     def write(self, section: str, values: Mapping[str, Any]) -> None:
-        """Keep a section in place of what it was. Raises ``ConfigurationError``."""
+        """Replace a stored section. Raises ``ConfigurationError``."""
         ...
 
 
@@ -27,11 +27,11 @@ class NoPreferences:
     """Remembers nothing: for the demo, and where nothing is to be kept."""
 
     def read(self, section: str) -> Mapping[str, object]:
-        """Nothing."""
+        """Return no values."""
         return {}
 
     def write(self, section: str, values: Mapping[str, Any]) -> None:
-        """Nothing is kept."""
+        """Store nothing."""
 
 
 @dataclass(frozen=True, slots=True)

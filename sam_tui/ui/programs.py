@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 Reader = Literal["pager", "editor"]
 ANSWERED = 1.0
-"""Seconds in which a terminal, or tmux, must report what it is."""
+"""Seconds in which a terminal, or tmux, must report its kind."""
 _FALLBACKS: dict[Reader, tuple[str, ...]] = {
     "pager": ("less", "more"),
     "editor": ("vim", "vi", "nano"),
@@ -96,7 +96,7 @@ async def read(app: App[None], reader: Reader, text: str) -> str:
 
 
 async def edit(app: App[None], text: str) -> tuple[str, str]:
-    """Let a text be edited in the editor; the text as it was left, and why that was not possible.
+    """Open a text in the editor. Returns the edited text, and why that was not possible.
 
     An editor that ends with a code other than 0 changed nothing.
     """

@@ -80,14 +80,14 @@ def literal_values(action: WorkbenchAction) -> list[str]:
 
 
 def nearest(name: str) -> list[str]:
-    """The commands that a mistyped one may mean: the two nearest, or one that is less near."""
+    """Return the commands that a mistyped one may mean: the two nearest, or one that is less near."""
     from difflib import get_close_matches
 
     return get_close_matches(name, BY_SLASH, 2, 0.75) or get_close_matches(name, BY_SLASH, 1, 0.6)
 
 
 def completed(text: str, more: Sequence[WorkbenchAction] = ()) -> str:
-    """The text with its command completed as far as it is certain."""
+    """Return the text with its command completed as far as it is certain."""
     fitting = matching(text, more)
     names = [action.slash for action in fitting]
     if not names:

@@ -25,13 +25,13 @@ class ThemeStylesheet(Stylesheet):
         self._present = variables
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        """Set the variables of a theme; drops what was parsed with other values."""
+        """Set the variables of a theme; drops the results of parsing with other values."""
         if variables != self._present:
             self._present = variables
             super().set_variables(variables)
 
     def reparse(self) -> None:
-        """Parse what is new. A source with an error raises and leaves the rules as they were."""
+        """Parse new sources. A source with an error raises and leaves the rules unchanged."""
         self.parse()
 
 

@@ -1,4 +1,4 @@
-"""The program once its runtime is there: every controller, every action by its name, every message."""
+"""The program with its runtime: every controller, every action by its name, every message."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 class Workbench:
-    """Made over a runtime; ``begin`` starts what runs by itself."""
+    """The workbench over a runtime; ``begin`` starts its background work."""
 
     def __init__(self, front: Front, runtime: "Runtime") -> None:
         self._front = front
@@ -152,7 +152,7 @@ class Workbench:
         return frozenset(self._actions)
 
     def begin(self, invocation: Invocation, commands: Sequence[SlashCommand]) -> None:
-        """Listen to events, open the requested conversation, and perform what was typed before."""
+        """Listen to events, open the requested conversation, and carry out the keys typed before."""
         runtime, screen = self._context.runtime, self._front.screen
         screen.run_worker(self._bridge.run(runtime.bus.subscribe()), name="bridge")
         runtime.servers.begin()
@@ -201,7 +201,7 @@ class Workbench:
             self._context.attempt(lambda: action(argument))
 
     def obey(self, command: SlashCommand) -> None:
-        """Do what a slash command asks; one that does not exist stays in the prompt for correction."""
+        """Carry out a slash command; an unknown one stays in the prompt for correction."""
         if command.action is not None:
             self.perform(command.action.name, command.argument)
             return
@@ -260,7 +260,7 @@ class Workbench:
 
     @cached_property
     def _pictures(self) -> "TerminalPictures":
-        """How images are drawn; nothing before the first one needs it."""
+        """The drawing of images, made when the first one needs it."""
         from sam_tui.ui.controllers.screen.pictures import TerminalPictures
 
         decoded = self._context.runtime.pictures

@@ -1,1 +1,1 @@
-"""The workbench in a browser: a page with a terminal, and behind each page a workbench of its own."""
+"""The workbench in a browser: each page has a terminal, and behind it a workbench of its own."""

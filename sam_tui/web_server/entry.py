@@ -1,4 +1,4 @@
-"""Who may open a workbench: an invitation makes a login, and a login a ticket for each page.
+"""Access to a workbench: an invitation makes a login, and a login a ticket for each page.
 
 An invitation is in the address that a person opens, and browsers keep addresses: it is good once.
 A login is two secrets. The cookie is ``HttpOnly``, but a browser sends the cookies of 127.0.0.1 to every
@@ -85,7 +85,7 @@ class PageLogins:
         return login
 
     def ticket(self, cookie: str, has_secret: HasSecret) -> str | None:
-        """A ticket for the login of this cookie, where its key is there as well."""
+        """Return a ticket for the login of this cookie, if its key is given as well."""
         login = self._login_of(cookie)
         if login is None or not has_secret(login.key):
             return None
@@ -127,7 +127,7 @@ class PageAccess:
         self._on_invitation(self._logins.invitation())
 
     def guard(self, files: frozenset[str]) -> Middleware:
-        """Refuses who calls by another name or from another page, before anything is looked at.
+        """Refuses a request to another host name or from another page, before it is processed.
 
         ``files`` are paths that are served without a page that asks for them.
         """

@@ -40,7 +40,7 @@ _SILENCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class BrowserFace:
-    """What is served: on which port and to whom, and what each workbench is started with.
+    """The terms of serving: the port, the access, and the arguments of each workbench.
 
     ``token`` makes invitations. ``public`` is an address beside loopback's own, ``most`` how many
     workbenches may run at once. ``announce`` gets the port and an invitation, and one more whenever
@@ -106,7 +106,7 @@ class _Visitor(asyncio.Protocol):
         handler.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing was asked."""
+        """Stop waiting: nothing was requested."""
         self._waiting.cancel()
 
 
@@ -143,7 +143,7 @@ class _Pages:
             await socket.close(code=WSCloseCode.GOING_AWAY)
 
     async def _ticket(self, request: web.Request) -> web.Response:
-        """Where the page's workbench can be reached, once."""
+        """Return the address of the page's workbench, good once."""
         ticket = self.access.ticket(request)
         if ticket is None:
             return refused(401, UNINVITED)
@@ -179,7 +179,7 @@ class _Pages:
 
 
 async def _converse(socket: web.WebSocketResponse, workbench: PageWorkbench) -> None:
-    """Pass on what is printed and typed, until either side ends."""
+    """Pass output and input on, until either side ends."""
 
     async def show() -> None:
         with suppress(ConnectionError):
@@ -220,7 +220,7 @@ async def _heed(socket: web.WebSocketResponse, text: str, workbench: PageWorkben
 
 
 def _sender(package: str, path: str) -> Handler:
-    """What answers with a file of a package, read once."""
+    """Return a handler that answers with a file of a package, read once."""
     file: Traversable = resources.files(package).joinpath(path)
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
     data: list[bytes] = []

@@ -1,7 +1,7 @@
-"""Workbenches behind pages: each a program on a pseudo-terminal of its own, which ends with its page.
+"""Workbenches behind pages: each is a program on its own pseudo-terminal, and ends with its page.
 
-The program draws on a terminal as it always does, and the page's terminal shows the bytes. So nothing that
-it or a program within it prints can be anything else but output, and a page that goes away is a terminal
+The program draws on a terminal as it always does, and the page's terminal shows the bytes. So
+everything that it or a program within it prints is only output, and a page that goes away is a terminal
 that hangs up.
 """
 
@@ -33,7 +33,7 @@ _COLUMNS, _ROWS = (20, 500), (5, 200)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Columns and rows of a terminal, within what a workbench can be drawn at."""
+    """Columns and rows of a terminal, within the sizes of a workbench."""
 
     columns: int
     rows: int
@@ -163,7 +163,7 @@ async def started(
 
 
 def _take_terminal() -> None:
-    """In the child: its terminal tells it of new sizes and of its end."""
+    """Make the terminal the child's controlling one, which reports new sizes and its end."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 

@@ -14,7 +14,7 @@ Make = Callable[[Services], Tool]
 
 
 def offers(services: Services, adverts: Mapping[str, Advert]) -> list[Offer]:
-    """Every built-in tool as it is advertised.
+    """Return an offer of every built-in tool.
 
     Tools that depend on the configuration, and tools without an advert, are made at once.
     """

@@ -85,7 +85,7 @@ class ImageGeneration:
         return ToolResult(text, display=(Text("\n".join(paths)),), data=data)
 
     async def _written(self, folder: Location, call: CallId, number: int, image: ImageFile) -> str:
-        """The image under a name of its own: never in the place of another file."""
+        """Store the image under an unused name: it replaces no other file."""
         tail = re.sub(r"[^A-Za-z0-9]", "", call)[-8:] or "image"
         for again in range(100):
             suffix = f"-{again}" if again else ""

@@ -17,7 +17,7 @@ INLINE_LIMIT = 40_000
 
 
 class SkillName(Arguments):
-    """Which skill."""
+    """The name of a skill."""
 
     name: str = Field(default="", description="The skill to read; empty to list them all.")
 

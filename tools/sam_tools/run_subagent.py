@@ -1,4 +1,4 @@
-"""run_subagent: give a task to an agent of its own and get its summary (seed 004)."""
+"""run_subagent: give a task to a separate agent and get its summary (seed 004)."""
 
 import re
 from collections.abc import Callable

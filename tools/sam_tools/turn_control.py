@@ -200,8 +200,8 @@ class UserCollaboration:
     """``user_collaboration``: a question to the person, or a grant for a refused call.
 
     In the seed a yes to this question granted whatever operation the model named. Here the host knows
-    what of it this conversation was refused, asks about that in its own words beside the model's, and a
-    yes grants exactly that (``spec/sam.md`` S1 to S3).
+    the refused calls of this conversation, asks about them in its own words beside the model's, and a
+    yes grants exactly these (``spec/sam.md`` S1 to S3).
     """
 
     def __init__(self, inquiries: Inquiries) -> None:

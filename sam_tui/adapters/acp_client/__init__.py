@@ -1,8 +1,8 @@
 """Other agents in place of a model: the Agent Client Protocol, spoken as its client.
 
-model      the agent's program, its sessions and what it says
-requests   what it asks of this side: files, terminals, permissions
-host       what it is given of this program
+model      the agent's program, its sessions and its messages
+requests   its requests: files, terminals, permissions
+host       the parts of this program that it uses
 """
 
 from sam_tui.adapters.acp_client.host import AgentHost

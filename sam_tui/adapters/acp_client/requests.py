@@ -1,4 +1,4 @@
-"""What another agent asks of this side: files, terminals and permissions, as calls and questions here."""
+"""The requests of another agent for files, terminals and permissions, as calls and questions here."""
 
 import asyncio
 import json
@@ -190,7 +190,7 @@ class _AgentTerminal:
 
 
 def form(value: BaseModel) -> dict[str, object]:
-    """A message as it is sent."""
+    """Return a message in the form in which it is sent."""
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

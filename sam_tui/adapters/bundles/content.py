@@ -30,7 +30,7 @@ class BundleFile:
 
 @dataclass(slots=True)
 class BundleContent:
-    """The files of a bundle by name. ``left_out`` names, in words, what was not taken over."""
+    """The files of a bundle by name. ``left_out`` names, in words, the parts that were not copied."""
 
     files: dict[str, BundleFile] = field(default_factory=dict[str, BundleFile])
     left_out: list[str] = field(default_factory=list[str])
@@ -83,7 +83,7 @@ def _require_name(name: str) -> None:
 
 
 def read_folder(folder: str) -> BundleContent:
-    """The content of a folder as it is now, without git's own. Raises ``ConfigurationError``."""
+    """Return the present content of a folder, without git's own. Raises ``ConfigurationError``."""
     if not os.path.isdir(folder):
         raise ConfigurationError(f"{folder} is not a folder.", hint="Name a folder, or an address.")
     root, content = os.path.realpath(folder), BundleContent()

@@ -42,7 +42,7 @@ def _table(content: BundleContent) -> Mapping[str, object]:
 
 
 def unread_of(content: BundleContent) -> Iterator[str]:
-    """What is wrong with a manifest, or its entries that are not read from the place that it names."""
+    """Yield the faults of a manifest, and its entries that name a place which is not read."""
     try:
         table = _table(content)
     except ConfigurationError as fault:

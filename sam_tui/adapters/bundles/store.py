@@ -244,7 +244,7 @@ def _pinned(root: str, name: str, entry: dict[str, str]) -> Bundle:
 
 
 def discard(folder: str) -> None:
-    """Delete a copy, or what was staged."""
+    """Delete a copy or a staged folder."""
     for parent, _, _ in os.walk(folder):
         os.chmod(parent, 0o700)
     shutil.rmtree(folder, ignore_errors=True)

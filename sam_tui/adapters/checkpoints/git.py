@@ -19,11 +19,11 @@ from pathlib import Path
 from sam_tui.core.errors import CheckpointError
 
 SECONDS = 120.0
-"""How long one run of git may take."""
+"""The most seconds for one run of git."""
 _SLOW = 1.0
-"""After so many seconds of one it is asked what takes so long."""
+"""Seconds of a run of git after which ``when_slow`` is called."""
 _DAMAGE = (errno.ENOENT, errno.EIO, errno.EISDIR)
-"""Errors of reading an object that will not pass by themselves."""
+"""Errors of reading an object that do not pass by themselves."""
 _CONFIG = """\
 [core]
 \trepositoryFormatVersion = 0
@@ -47,7 +47,7 @@ _CONFIG = """\
 \tauto = 0
 """
 _ATTRIBUTES = "* -text !eol -ident -filter !working-tree-encoding -diff -merge\n"
-"""Before any ``.gitattributes``: bytes are kept as they are."""
+"""Placed before any ``.gitattributes``, so that bytes are stored unchanged."""
 
 
 class GitFailed(CheckpointError):
@@ -206,9 +206,9 @@ class GitStore:
     # ---- objects: read and written here, where starting a process would take longer than the work
 
     def read(self, kind: str, name: str) -> bytes:
-        """The content of an object.
+        """Return the content of an object.
 
-        Raises ``CheckpointError`` for one that is missing or damaged, ``OSError`` where that is not known.
+        Raises ``CheckpointError`` if it is missing or damaged, ``OSError`` if that is unknown.
         """
         try:
             head, _, content = zlib.decompress(self._object(name).read_bytes()).partition(b"\0")

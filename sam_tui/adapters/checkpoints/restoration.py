@@ -18,10 +18,10 @@ from sam_tui.core.ports.code import Drop, EditableFiles, EditStep, Put, Snapshot
 from sam_tui.core.ports.files import StoredFile
 
 _MOST_TEXT = 200_000
-"""Bytes of a file up to which its lines are compared."""
+"""The largest file whose lines are compared, in bytes."""
 _LINK = "120000"
 _TOGETHER = 100
-"""Steps that are made all or not at all; each holds a folder open."""
+"""The most steps of one all-or-none change; each holds a folder open."""
 _TOGETHER_BYTES = 64_000_000
 _LARGEST = 2_000_000_000
 
@@ -45,7 +45,7 @@ class Entry:
 
 
 Difference = tuple[Entry | None, Entry | None]
-"""A file in the one tree and in the other; None where it is not there."""
+"""A file in the one tree and in the other; None in a tree without it."""
 
 
 def differences(store: GitStore, before: str, after: str) -> dict[str, Difference]:
@@ -114,9 +114,9 @@ def line_difference(store: GitStore, path: str, now: Entry | None, then: Entry |
 
 
 def part_restored(now: bytes, then: bytes, hunk: int) -> bytes:
-    """A text as it is now, with one hunk of the difference as it was.
+    """Return the present text with one hunk of the difference restored.
 
-    Raises ``ValueError`` for what is no UTF-8, ``IndexError`` for a hunk that is not there.
+    Raises ``ValueError`` for bytes that are no UTF-8, ``IndexError`` for a missing hunk.
     """
     lines, past = (data.decode("utf-8").splitlines(keepends=True) for data in (now, then))
     groups = list(difflib.SequenceMatcher(None, lines, past).get_grouped_opcodes())
@@ -125,7 +125,7 @@ def part_restored(now: bytes, then: bytes, hunk: int) -> bytes:
 
 
 def current_of(files: EditableFiles, where: Location, entry: Entry) -> Snapshot:
-    """A file or link as it is, behind no link. Raises ``ToolError``."""
+    """Return the snapshot of a file or a link itself; no other link is followed. Raises ``ToolError``."""
     return files.link(where) if entry.link else files.snapshot(where, limit=_LARGEST)
 
 
@@ -147,7 +147,7 @@ class Restoration:
         self._modes = modes
 
     def run(self, changes: Mapping[str, Difference]) -> None:
-        """Restore the older side of each difference; files that cannot be restored stay as they are.
+        """Restore the older side of each difference; files that cannot be restored are unchanged.
 
         Raises ``CheckpointError`` with the names.
         """

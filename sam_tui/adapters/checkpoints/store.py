@@ -1,4 +1,4 @@
-"""The ``CheckpointStore`` of one workspace: all work on one thread of its own, never on the loop's."""
+"""The ``CheckpointStore`` of one workspace: all work is done on one thread of its own."""
 
 import asyncio
 import hashlib
@@ -42,13 +42,13 @@ from sam_tui.core.ports.files import FilesByPath
 from sam_tui.core.text.plain import printable
 
 FOLDER = "checkpoints"
-"""Below the data folder; in it a folder for each workspace."""
+"""The folder in the data folder that has a folder for each workspace."""
 _PRUNE_EVERY = 3600.0
-"""Seconds between two looks at age and size."""
+"""Seconds between two checks of age and size."""
 _INEXACT = 120.0
-"""Seconds that a clock may lose or gain in between."""
+"""The most seconds that a clock may lose or gain between two of its readings."""
 _MOST_DIFFERENCES = 200
-"""Files of a plan whose lines are compared."""
+"""The most files of a plan whose lines are compared."""
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -94,13 +94,13 @@ class GitCheckpoints:
         self._limits = limits or CheckpointLimits()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
         self.close = self._thread.shutdown
-        """Finishes what was begun."""
+        """Finishes the work that was begun."""
         self._made: tuple[GitStore, WorkspaceFiles, Timeline] | None = None
 
     # ---- the port
 
     async def before(self, call: ChangingCall) -> int:
-        """Keep the files as they are, before ``call``; the id for ``after``."""
+        """Store the present files before ``call``; return the id for ``after``."""
         return await self._work(partial(self._before, call))
 
     def after(self, checkpoint: int) -> None:
@@ -169,7 +169,7 @@ class GitCheckpoints:
             try:
                 return timeline.add(call, files.snapshot(), time.time()).number
             except (GitFailed, OSError):
-                # On a full disk what was stored in vain would leave no room for anything else.
+                # On a full disk the objects of a failed snapshot would leave no room for anything else.
                 with suppress(CheckpointError, OSError):
                     timeline.prune()
                 raise
@@ -300,7 +300,7 @@ class GitCheckpoints:
         return DroppedCheckpoints(dropped, folders)
 
     def _shrunk(self, store: GitStore, timeline: Timeline, left: list[Moment]) -> list[Moment]:
-        """Drop the oldest quarter until the rest has room, but never all; gives what was dropped."""
+        """Drop the oldest quarter until the rest has room, but never all; return the dropped ones."""
         dropped: list[Moment] = []
         while len(left) > 1 and _size(store.folder) > self._limits.most_bytes:
             quarter = (len(left) + 3) // 4
@@ -319,7 +319,7 @@ class GitCheckpoints:
         timeline.remove([m.number for m in dropped])
         timeline.prune()
         dropped += self._shrunk(store, timeline, [m for m in moments if m not in dropped])
-        # A disk may be away for a while: by itself only what is too old anyway goes.
+        # A disk may be away for a while: only stores that are too old anyway go automatically.
         drop_abandoned(
             store.folder.parent,
             lambda folder, used: used < oldest and not os.path.lexists(folder),

@@ -1,7 +1,7 @@
 """The snapshots of a workspace in order: before and after each call that changed files.
 
-A reference names a commit whose message is one line of JSON; it is written last and at once, so that a
-snapshot is there whole or not at all.
+A reference names a commit whose message is one line of JSON; it is written last and in one step, so
+that a snapshot exists whole or not at all.
 """
 
 import json
@@ -18,10 +18,10 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.checkpoints import ChangingCall, Checkpoint
 
 _MOST_MODES = 1000
-"""Files with unusual permission bits that one snapshot names."""
+"""The most files with unusual permission bits in the record of one snapshot."""
 _REFS = "refs/snapshots"
 _MOST_NAMES = 10_000
-"""Commits that git is named as arguments; more are named by one commit that has them as parents."""
+"""The most commits that git gets as arguments; more become parents of one commit, which it gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Timeline:
 
 
 def _who(at: float) -> str:
-    """The lines of a commit that say who made it, and when."""
+    """Return the lines of a commit with its author and time."""
     who = f"sam-tui <> {int(at)} +0000"
     return f"author {who}\ncommitter {who}\n"
 
@@ -158,7 +158,7 @@ def _parsed(number: int, commit: bytes) -> Moment:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What lies between two snapshots, and whether calls of the conversations ran in it."""
+    """The changes between two snapshots, and whether calls of the conversations ran in it."""
 
     begin: str
     end: str

@@ -29,20 +29,20 @@ _FORGET = ("update-index", "-z", "--force-remove", "--stdin")
 _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 _IGNORING = b".gitignore"
 _FEW = 200
-"""New files up to which nobody looks whether they lie in a large ignored folder."""
+"""The most new files that are not checked for lying in a large ignored folder."""
 _SECONDS_FOR_IGNORED = 5.0
-"""How long git may look for ignored folders where there are too many files."""
+"""The most seconds for git to find ignored folders if there are too many files."""
 _REFUSED_SECONDS = 300.0
-"""How long a workspace that cannot be kept is not looked at again."""
+"""Seconds for which a workspace that cannot be stored is not tried again."""
 _TRIES = 3
-"""How often a snapshot is begun anew because files went away while git read them."""
+"""The most attempts at a snapshot while files vanish as git reads them."""
 _USUAL = (0o644, 0o664, 0o755, 0o775)
-"""Permission bits that need no note: git keeps whether a file can be run."""
+"""Permission bits that need no record: git stores only whether a file is executable."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """The limits of what is stored of a workspace, in bytes; ``ignored`` is for one ignored folder."""
+    """The limits of the files stored of a workspace, in bytes; ``ignored`` is for one ignored folder."""
 
     file: int = 50_000_000
     files: int = 100_000
@@ -52,7 +52,7 @@ class SizeLimits:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceTree:
-    """A git tree, the permission bits that it does not hold, and what was left out, in words."""
+    """A git tree, the permission bits that it does not contain, and omitted files, in words."""
 
     tree: str
     modes: dict[str, int]
@@ -64,7 +64,7 @@ class _TooMany(CheckpointError):
 
     def __init__(self, limit: int, *, ignoring: bool = False) -> None:
         self.ignoring = ignoring
-        """Whether something says what to ignore."""
+        """Whether the workspace has rules about ignored files."""
         super().__init__(
             f"The workspace has over {limit:,} files: no checkpoints are made.",
             hint="Start in a smaller folder, or list generated files in .gitignore.",
@@ -91,19 +91,19 @@ class WorkspaceFiles:
         self._excluded = store.folder / "excluded"
         self._modes_file = store.folder / "modes"
         self._unverified = store.folder / "unverified"
-        """There while the index may hold what lies outside of the workspace."""
+        """A file that exists while the index may have files from outside of the workspace."""
         inside = os.path.relpath(data, workspace)
         self._data = () if inside.startswith("..") else (os.fsencode(inside) + b"/",)
         self._omitted: dict[bytes, str] = {}
-        """Paths that are not kept and why; looked at anew in every process."""
+        """Paths that are not stored, with the reasons; checked again in every process."""
         self._modes: dict[str, int] | None = None
         self._last: tuple[str, tuple[int, int] | None] | None = None
-        """The tree of the index, and which index that was."""
+        """The tree of the index, and the index that it belongs to."""
         self._refusal: tuple[float, CheckpointError] | None = None
-        """Why nothing can be kept of this folder, and until when that counts."""
+        """The time until which nothing of this folder is stored, and the reason."""
 
     def snapshot(self, *, anew: bool = False) -> WorkspaceTree:
-        """A snapshot of the present files. Raises ``CheckpointError``.
+        """Take a snapshot of the present files. Raises ``CheckpointError``.
 
         After one that found too many files, or took too long, later calls raise at once for a while,
         unless ``anew`` is set, as when a person asks.
@@ -231,7 +231,7 @@ class WorkspaceFiles:
             self._store.run(*_FORGET, stdin=b"\0".join(forgotten) + b"\0")
 
     def _lies_below(self, path: str, entry: Entry) -> bool:
-        """Whether a file holds what was stored, or that and more since."""
+        """Whether a file still begins with its stored content."""
         where = Location(path, os.path.join(self._workspace, path), self._workspace)
         try:
             data = current_of(self._files, where, entry).data
@@ -242,7 +242,7 @@ class WorkspaceFiles:
         )
 
     def _below(self, folder: bytes) -> list[bytes]:
-        """The files of a nested repository, without what git keeps of it."""
+        """Return the files of a nested repository, without git's own."""
         files = islice(_files_below(os.path.join(self._root, folder)), self._limits.files + 1)
         return [os.path.relpath(entry.path, self._root) for entry in files]
 
@@ -287,7 +287,7 @@ class WorkspaceFiles:
             self._modes.pop(path, None)
 
     def _refused(self, path: bytes, status: os.stat_result) -> str:
-        """Why a file is not stored; empty if it is."""
+        """Return why a file is not stored; empty if it is."""
         if stat.S_ISLNK(status.st_mode):
             return ""
         if not stat.S_ISREG(status.st_mode):
@@ -354,7 +354,7 @@ class WorkspaceFiles:
 
 
 def _files_below(folder: bytes, skipped: Collection[bytes] = ()) -> Iterator[os.DirEntry[bytes]]:
-    """All but folders, those nearest first; no link is followed. Without what git keeps of a repository."""
+    """Yield all files, the nearest first; no link is followed. Without git's own files of a repository."""
     waiting = deque((folder,))
     while waiting:
         with suppress(OSError), os.scandir(waiting.popleft()) as entries:

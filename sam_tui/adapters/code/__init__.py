@@ -28,7 +28,7 @@ def open_insight(
     *,
     embedder: Embedder | None = None,
 ) -> Insight:
-    """What is known about the code of a workspace; ``root`` is its real path.
+    """Return the index, symbols and checkers of a workspace; ``root`` is its real path.
 
     Nothing is read or written before it is used. ``insight.index.close()`` closes the index.
     """

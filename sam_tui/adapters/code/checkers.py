@@ -1,4 +1,4 @@
-"""The ``Checkers`` port: what a workspace's own tools can say about its code."""
+"""The ``Checkers`` port: checks of the code by a workspace's own tools."""
 
 import json
 import os
@@ -109,12 +109,12 @@ class WorkspaceCheckers:
 
     def _real_paths(self, paths: Sequence[str]) -> Iterator[str]:
         for path in paths:
-            # What cannot be located has no checker; the guard refuses to read it, and says why.
+            # A path that cannot be located has no checker; the guard refuses to read it, and says why.
             with suppress(OSError, ValueError):
                 yield os.path.realpath(os.path.join(self._root, os.path.expanduser(path)))
 
     def read(self, check: Check, output: str) -> Sequence[Diagnostic]:
-        """What a checker found. Raises ``ToolError`` for output that is no report."""
+        """Return the findings of a checker. Raises ``ToolError`` for output that is no report."""
         try:
             return _REPORTS[check.name](check, output)
         except (ValueError, TypeError, AttributeError, KeyError) as error:

@@ -137,7 +137,7 @@ class IndexFile:
                 )
 
     def counts(self) -> tuple[int, int]:
-        """How many files and passages there are."""
+        """Return the number of files and of passages."""
         ((files,),) = self._database.query("SELECT count(*) FROM files")
         ((chunks,),) = self._database.query("SELECT count(*) FROM chunks")
         return files, chunks

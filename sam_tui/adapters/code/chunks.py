@@ -72,7 +72,7 @@ def cut(text: str, *, headed: bool = False) -> Iterator[SourceChunk]:
 
 
 def _boundary(lines: Sequence[str], begin: int) -> int:
-    """Where to cut: before the least indented line that follows an empty one, near sixty lines on."""
+    """Return where to cut: before the least indented line after an empty one, near sixty lines on."""
     if len(lines) - begin <= _MOST:
         return len(lines)
     best, cost = begin + _USUAL, 1000.0

@@ -114,7 +114,7 @@ class SqliteFile:
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether a file is no whole database. One that is locked may be whole."""
+    """Whether a file is not a whole database. A locked one may be whole."""
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)
         try:

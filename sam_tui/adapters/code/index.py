@@ -1,4 +1,4 @@
-"""The ``CodeIndex`` port: a file listing by ripgrep, a look at what changed, and SQLite's BM25."""
+"""The ``CodeIndex`` port: a file listing by ripgrep, a comparison with the last one, and SQLite's BM25."""
 
 import asyncio
 import hashlib
@@ -74,7 +74,7 @@ _Stale = tuple[int, str, FileState]
 class SqliteCodeIndex:
     """Indexes below ``data_dir``, one file for each folder. Reads through ``files`` alone.
 
-    ``seconds`` bounds the reading of one update; what is left over waits for the next.
+    ``seconds`` bounds the reading of one update; the rest waits for the next.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class SqliteCodeIndex:
             )
 
     async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
-        """Scan, then read what changed, a batch at a time."""
+        """Scan, then read changed files, a batch at a time."""
         async with self._updating[where.real]:
             return await self._updated(where, progress)
 

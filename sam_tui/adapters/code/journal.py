@@ -52,7 +52,7 @@ class SqliteJournal:
         operation: str,
         steps: Sequence[EditStep],
     ) -> int | None:
-        """Store what an edit is about to replace; None if the edit could not be undone."""
+        """Store the content that an edit is about to replace; None if the edit could not be undone."""
         if not all(_undoable(step) for step in steps):
             return None
         rows = [_row(step) for step in steps]
@@ -89,7 +89,7 @@ class SqliteJournal:
         ]
 
     def undo(self, conversation: ConversationId, entry: int) -> JournalEntry:
-        """Restore what an edit replaced, all of it or nothing, and delete the entry."""
+        """Restore the content that an edit replaced, all or none, and delete the entry."""
         entry_found = next((e for e in self.entries(conversation) if e.id == entry), None)
         if entry_found is None:
             raise ToolError(

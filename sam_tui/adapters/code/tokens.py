@@ -1,4 +1,4 @@
-"""Words of code: identifiers as they are, and the parts they are made of."""
+"""Words of code: whole identifiers, and their parts."""
 
 import re
 from collections.abc import Iterable

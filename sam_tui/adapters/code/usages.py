@@ -1,4 +1,4 @@
-"""The ``Symbols`` port: what a name is at each place where it occurs, by the syntax around it."""
+"""The ``Symbols`` port: the use of a name at each of its places, by the syntax around it."""
 
 import importlib
 import re
@@ -41,7 +41,7 @@ _LANGUAGES = {
 
 
 def language_of(path: str, data: bytes = b"") -> str:
-    """The language of a file by its name (and a C++ header by what it says); empty for none."""
+    """Return the language of a file by its name (and a C++ header by its content); empty for none."""
     language = _LANGUAGES.get(path.rpartition(".")[2].lower(), "")
     plus_plus = (b"class ", b"namespace ", b"template", b"public:")
     if language == "c" and path.endswith(".h") and any(word in data for word in plus_plus):

@@ -38,13 +38,13 @@ _FAULTS = (
 
 
 def understood(what: str, *further: type[Exception]) -> AbstractContextManager[None]:
-    """Turn what a parser raises on a broken file into a ``ToolError``; ``further`` are its own errors."""
+    """Turn a parser's exception on a broken file into a ``ToolError``; ``further`` are its own errors."""
     hint = "Check that it was saved or downloaded in full."
     return _explained(f"The {what} is broken and cannot be read", hint, further)
 
 
 def writable(what: str, *further: type[Exception]) -> AbstractContextManager[None]:
-    """Turn what a writer raises on content it cannot place into a ``ToolError``."""
+    """Turn a writer's exception on content that it cannot place into a ``ToolError``."""
     hint = "Leave out unusual content (very wide tables, very long words), or use markdown."
     return _explained(f"The content cannot be written as {what}", hint, further)
 
@@ -97,5 +97,5 @@ class GatheredText:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note on what was left out, if anything was."""
+        """A note on omitted text, if there is any."""
         return (self.cut,) if self.cut else ()

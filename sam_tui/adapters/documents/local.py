@@ -17,7 +17,7 @@ _AT_ONCE = 2
 
 
 class LocalDocuments:
-    """Documents read and written by libraries in this process, two at a time, as they need the CPU."""
+    """Documents read and written by libraries in this process, two at a time because of the CPU."""
 
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(_AT_ONCE)
@@ -35,7 +35,7 @@ class LocalDocuments:
     async def select(
         self, data: bytes, selectors: Mapping[str, str], *, media_type: str = "", url: str = ""
     ) -> Mapping[str, Sequence[str]]:
-        """What each named CSS selector finds in an HTML page."""
+        """Return the matches of each named CSS selector in an HTML page."""
         from sam_tui.adapters.documents.readers.web_pages import select
 
         return await self._worked(lambda: select(data, selectors, media_type, url))

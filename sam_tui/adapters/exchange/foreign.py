@@ -1,7 +1,8 @@
 """Session files of Claude Code and of Codex: one JSON object a line.
 
-Claude Code links its lines by ``uuid`` and ``parentUuid``: an edited prompt begins a branch, and the last
-line says which one counts. Codex wraps what the model's interface takes and gives as ``response_item``.
+Claude Code links its lines by ``uuid`` and ``parentUuid``: an edited prompt begins a branch, and the
+last line says which one counts. Codex wraps the input and output of the model's interface as
+``response_item``.
 """
 
 import json
@@ -23,7 +24,7 @@ _HOST_TEXTS = (
     "# AGENTS.md instructions",
     "<permissions",
 )
-"""How those user messages begin that Codex adds itself."""
+"""The beginnings of user messages that Codex itself adds."""
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 """The kinds of items that are calls in Codex's files, with the field of each that has the arguments."""
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -207,7 +208,7 @@ def _codex_item(line: Line) -> Line | None:
 
 
 def _codex_output(value: object) -> str:
-    """The text of a result: as it is, in a JSON text with ``output``, or in blocks."""
+    """Return the text of a result: plain, in a JSON text with ``output``, or in blocks."""
     if isinstance(value, str):
         try:
             inner = json.loads(value) if value.startswith('{"output"') else None

@@ -181,7 +181,7 @@ def _display_text(display: Display) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text without control characters; what nobody would see is written out."""
+    """Return a text without control characters; invisible ones are written out."""
     return show_invisible(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]
 
 
@@ -227,7 +227,7 @@ class ConversationFile(BaseModel):
 
 
 class _WrittenFile(ConversationFile):
-    """What is written and not read back: nobody else speaks as the program."""
+    """The parts of a file that are written and not read back: nobody else speaks as the program."""
 
     notices: list[StoredNotice]
 

@@ -125,7 +125,7 @@ def _moment(seconds: float) -> float:
 
 
 def _new_id(old: CallId, ids: dict[CallId, CallId]) -> CallId:
-    """A new id for one that comes again: a file may mix the ids of several conversations."""
+    """Return a new id for a repeated one: a file may mix the ids of several conversations."""
     ids[old] = CallId(mint("call"))
     return ids[old]
 

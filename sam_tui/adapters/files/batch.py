@@ -152,7 +152,7 @@ class Batch:
         self._aside.remove(aside)
 
     def _take_back(self) -> list[str]:
-        """Undo all steps, the last one first; returns in words what could not be undone."""
+        """Undo all steps, the last one first; return failures in words."""
         stuck: list[str] = []
         for back in reversed(self._back):
             try:
@@ -198,7 +198,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def insist_unchanged(entry: OpenedEntry, where: Location, before: Snapshot) -> None:
-    """Raise ``ToolError`` unless the file is still the one that was read."""
+    """Raise ``ToolError`` if the file changed since it was read."""
     try:
         same = stamp_of(entry.stat()) == before.stamp
     except FileNotFoundError:

@@ -88,12 +88,12 @@ class BufferedFiles(LocalFiles):
         return "".join(remarks)
 
     def write(self, where: Location, data: bytes, *, replace: bool) -> None:
-        """As on the disk."""
+        """Write as on the disk, but refuse a file with unsaved changes."""
         self._insist_saved(where)
         super().write(where, data, replace=replace)
 
     def delete(self, where: Location) -> None:
-        """As on the disk."""
+        """Delete as on the disk, but refuse a file with unsaved changes."""
         self._insist_saved(where)
         super().delete(where)
 
@@ -112,9 +112,10 @@ class BufferedFiles(LocalFiles):
     # ---- the editor's part of an edit
 
     async def _pass_on(self, step: EditStep, sent: list[Put]) -> tuple[bool, str]:
-        """Have the editor save a file, if it can be sent: whether it did, and a remark.
+        """Have the editor save a file, if it can be sent. Returns whether it did, and a remark.
 
-        ``sent`` gets the step first. Raises ``ToolError`` where going on would lose what the person typed.
+        ``sent`` gets the step first. Raises ``ToolError`` if going on would lose the person's unsaved
+        text.
         """
         text = _text_of(step)
         if not isinstance(step, Put) or text is None or not self._may_send(step):
@@ -171,7 +172,7 @@ class BufferedFiles(LocalFiles):
         self._unsaved.discard(step.where.real)
 
     def _take_back(self, step: Put) -> str:
-        """Restore a file that the editor may have saved; in words what could not be restored."""
+        """Restore a file that the editor may have saved; return in words what could not be restored."""
         words = f"{printable(step.where.display_path)} could not be put back."
         try:
             now = self._on_disk(step.where)
@@ -193,7 +194,7 @@ class BufferedFiles(LocalFiles):
 
 
 def _untouched(step: Put, now: Snapshot | None) -> bool:
-    """Whether a file is as it was before an edit."""
+    """Whether a file is in its state before an edit."""
     if step.before is None or now is None:
         return step.before is None and now is None
     return now.stamp == step.before.stamp
@@ -213,7 +214,7 @@ def _text_of(step: EditStep) -> str | None:
 
 
 def _as_planned(step: Put) -> bool:
-    """Whether the file is what the edit was made from, under no other name, with no link in its path."""
+    """Whether the file is unchanged since it was read, under no other name, with no link in its path."""
     with suppress(OSError, ToolError), entry_of(step.where) as entry:
         old = replaceable(entry, step.where, replace=step.before is not None)
         if old is None or step.before is None:

@@ -87,7 +87,7 @@ class OpenedEntry:
 def entry_of(where: Location, *, make: bool = False) -> Generator[OpenedEntry, None, None]:
     """The entry at a location, its folder held open meanwhile; ``make`` makes missing folders.
 
-    Raises ``OSError`` for what the system refuses and ``ToolError`` where a link was swapped in.
+    Raises ``OSError`` if the system refuses and ``ToolError`` if a link was swapped in.
     """
     parts = _parts(where)
     folder = os.open(where.root or "/", _FOLDER)

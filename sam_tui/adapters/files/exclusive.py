@@ -15,7 +15,7 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 def rename_new(source: OpenedEntry, target: OpenedEntry) -> None:
-    """Rename ``source`` to ``target``; ``FileExistsError`` when something stands there."""
+    """Rename ``source`` to ``target``. Raises ``FileExistsError`` if the target exists."""
     call = _kernel_call()
     if call is not None:
         code = call(source, target)

@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 
 class LocalFiles:
-    """Files through folder descriptors: what was checked is what is opened.
+    """Files through folder descriptors: the checked file is the opened one.
 
     Every method raises ``ToolError`` and leaves no descriptor and no temporary file behind.
     """

@@ -71,7 +71,7 @@ def special(where: Location) -> ToolError:
 
 @contextmanager
 def explained(where: Location, done: str) -> Generator[None, None, None]:
-    """Turn what the system refuses inside into a ``ToolError``."""
+    """Turn the system's refusals inside into a ``ToolError``."""
     try:
         yield
     except OSError as error:

@@ -15,7 +15,7 @@ from sam_tui.core.accesses import Location
 
 
 def kind_of(mode: int) -> Literal["file", "directory", "link", "other"]:
-    """The kind of file that a mode stands for."""
+    """Return the kind of file that a mode stands for."""
     if stat.S_ISREG(mode):
         return "file"
     if stat.S_ISDIR(mode):
@@ -69,7 +69,7 @@ def filled(
     """A temporary file with the content, in the same folder; gone afterwards unless renamed.
 
     With ``old`` it gets that one's owner and mode bits, and nobody else can read it before, and the
-    extended attributes of what stands in the place. ``mode`` sets the bits instead; ``usual`` are
+    extended attributes of the file in its place. ``mode`` sets the bits instead; ``usual`` are
     those of a new file before the umask.
     """
     temporary = OpenedEntry(beside.folder, f".{secrets.token_hex(12)}.tmp")

@@ -1,6 +1,6 @@
 """The one database of the queues: in SQLite or PostgreSQL, made and read by dbos.
 
-dbos is imported when a ``QueueDatabase`` is opened. What it does by itself is switched off: its
+dbos is imported when a ``QueueDatabase`` is opened. Its own additions are switched off: its
 console, its telemetry, its pickles, its log on standard error, and the variables of the environment
 that turn any on.
 """
@@ -41,7 +41,7 @@ class QueueUnavailable(SamError):
 
 
 def database_url(environment: Mapping[str, str], data_dir: str) -> str:
-    """Which database: the one named by the environment, else a file of the data folder.
+    """Return the database's address: the environment's, else a file of the data folder.
 
     Raises ``ConfigurationError``.
     """
@@ -80,7 +80,7 @@ def load() -> Any:
     def refuse(serialized_data: str) -> Any:
         raise UntrustedMessage("A row of the queue contains a pickle, which would run code.")
 
-    # A row says how it is written: whoever can write one could have any process here unpickle it.
+    # A row names its own format: a writer of rows could have any process here unpickle one.
     cast("Any", _serialization.DBOSDefaultSerializer).deserialize = refuse
     logger = logging.getLogger("dbos")
     if not logger.handlers:
@@ -89,7 +89,7 @@ def load() -> Any:
 
 
 def _seconds(_: str) -> float:
-    """What dbos expects of SQLite with Python 3.12, and SQLite knows from 3.42 on."""
+    """Return the time for the SQL function of dbos that SQLite lacks before 3.42."""
     return round(time.time(), 3)
 
 

@@ -138,7 +138,7 @@ class Driver:
         )
 
     def _stopped(self) -> str:
-        """Why no further task begins; empty if one may."""
+        """Return why no further task begins; empty if one may."""
         limits, records = self.fleet.settings.limits, self.fleet.records.values()
         if self.fleet.cancelled:
             return "cancelled"
@@ -292,7 +292,7 @@ async def _threaded(call: Callable[..., Result], *arguments: object) -> Result:
 
 
 def _overspent(records: Collection[TaskRecord], dollars: float) -> str:
-    """Why a limit of money ends a fleet: it is reached, or a price is not known."""
+    """Return why a limit of money ends a fleet: it is reached, or a price is not known; else empty."""
     if sum(record.cost or 0 for record in records) >= dollars:
         return "The budget of the fleet is spent."
     if any(record.tokens and record.cost is None for record in records):
@@ -301,7 +301,7 @@ def _overspent(records: Collection[TaskRecord], dollars: float) -> str:
 
 
 def _checked(result: messages.SubTaskResult) -> tuple[messages.HeadlessResult, str]:
-    """The data of a worker's result, and what is wrong with it; empty if nothing is."""
+    """Return the data of a worker's result, and its fault; empty if there is none."""
     data = messages.HeadlessResult()
     why = result.error_details.message if result.error_details else ""
     if result.result_data is not None:

@@ -44,7 +44,7 @@ _SECRETS = ("SAM_TUI_DATABASE_URL", "SAM_TUI_FLEET_KEY")
 
 @dataclass(frozen=True, slots=True)
 class WorkerAllowance:
-    """What a worker permits tasks on its machine, whatever a task requests."""
+    """The rights of tasks on a worker's machine, whatever a task requests."""
 
     name: str
     options: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class HeadlessRuns:
         if copy is not None and why != "lost":
             try:
                 patch = copy.patch()
-            except Exception as error:  # noqa: BLE001 - whatever a task left there, its answer comes home
+            except Exception as error:  # noqa: BLE001 - the answer returns, whatever files the task left
                 fault = str(error)
         outcome = _result_of(folder / "out")
         good = outcome.get("subtype") == "success" and not fault
@@ -170,7 +170,7 @@ class _Child:
     hold: WorkHold
     folder: Path
     why: str = ""
-    """Why the process was ended, in words; empty if it ended by itself."""
+    """The reason for which the process was ended, in words; empty if it ended by itself."""
     _asks: dict[str, tuple[Ask, float]] = field(default_factory=dict[str, tuple[Ask, float]])
     _heard: bytes = b""
     _process: "subprocess.Popen[bytes] | None" = None
@@ -275,7 +275,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _result_of(file: Path) -> dict[str, Any]:
-    """The one JSON line of a run; empty if it printed none."""
+    """Return the one JSON line of a run; empty if it printed none."""
     with file.open("rb") as stream:
         text = stream.read(MOST_ANSWER * 8)
     try:

@@ -40,7 +40,7 @@ class _Message(BaseModel):
 
 
 class SubTaskMessage(_Message):
-    """Spec C5: what one worker is to do. ``sub_task_input`` belongs to the tool."""
+    """Spec C5: the work of one worker. ``sub_task_input`` belongs to the tool."""
 
     sub_task_id: Name
     parent_task_id: Name
@@ -57,7 +57,7 @@ class SubTaskMessage(_Message):
 
 
 class ErrorDetails(_Message):
-    """Why a sub-task failed."""
+    """The reason why a sub-task failed."""
 
     message: Annotated[str, Field(max_length=20_000)]
 
@@ -104,7 +104,7 @@ class HeadlessResult(_Message):
 
 
 class Ask(_Message):
-    """A question of a task to the person: what a front end shows of an inquiry."""
+    """A question of a task to the person: the part of an inquiry that a front end shows."""
 
     id: Name
     title: Annotated[str, Field(max_length=500)]
@@ -143,7 +143,7 @@ class Seal:
         self._key = key.encode()
 
     def closed(self, kind: str, message: BaseModel) -> dict[str, str]:
-        """The signed message, as it is sent."""
+        """Return the signed message in the form in which it is sent."""
         body = message.model_dump_json()
         return {"body": body, "seal": self._mark(kind, body)}
 

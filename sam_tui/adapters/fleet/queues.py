@@ -241,7 +241,7 @@ class WorkHold:
         return answers
 
     def give_back(self, role: str) -> None:
-        """Leave the work to another worker, if it is still this one's: what was cancelled stays so."""
+        """Leave the work to another worker, if it is still this one's: cancelled work stays cancelled."""
         if self._held() is not None:
             SubTaskQueue(self.database).give_back(self.id, role)
 
@@ -259,7 +259,7 @@ def queue_name(role: str) -> str:
 
 
 def failure(parent: str, task: str, role: str, why: str) -> messages.SubTaskResult:
-    """The result of work that came to nothing."""
+    """Return the result of work that failed."""
     return messages.SubTaskResult(
         sub_task_id=task,
         parent_task_id=parent,

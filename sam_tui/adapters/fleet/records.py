@@ -236,7 +236,7 @@ class Fleets:
                         fleet.save(record)
 
     def retry(self, id: str) -> None:
-        """Continue a fleet in a program of its own, and repeat failed tasks."""
+        """Continue a fleet in another program, and repeat failed tasks."""
         words = ["fleet", "retry", self.open(id).settings.id, "--data-dir", self._data_dir]
         self._launch([sys.executable, "-P", "-m", "sam_tui", *words])
 
@@ -283,7 +283,7 @@ _FOLDERS = ("tasks", "patches", "logs", "answers")
 
 
 def _why(error: OSError | ValidationError) -> str:
-    """What is wrong with the files of a fleet."""
+    """Return the fault of a fleet's files, in words."""
     return faults_of(error)[0] if isinstance(error, ValidationError) else str(error)
 
 

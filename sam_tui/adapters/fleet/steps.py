@@ -97,7 +97,7 @@ class StepQueues:
     async def _home(
         self, queue: queues.SubTaskQueue, message: SubTaskMessage, context: ToolContext
     ) -> SubTaskResult:
-        """The result of a sub-task, whoever takes it. Raises ``ToolError`` where none will come."""
+        """Return the result of a sub-task from any worker. Raises ``ToolError`` if none will come."""
         context.emit(f"Handed out to a worker of {message.assigned_agent_role}.\n")
         try:
             async with asyncio.TaskGroup() as group:
@@ -186,7 +186,7 @@ class _Questions:
 
 
 def _request_of(ask: Ask, worker: str) -> ApprovalRequest | Question:
-    """A worker's question as it is asked here; only this once can be allowed."""
+    """Return a worker's question in the form for this program; only one call can be allowed."""
     if ask.choices == ("approve", "deny"):
         why = f"{worker} asks, on its machine: {ask.why}"
         change = (Diff("what it would change", ask.change, *_counts(ask.change), made=False),)
@@ -203,7 +203,7 @@ def _counts(change: str) -> tuple[int, int]:
 
 
 def _reply_of(outcome: InquiryOutcome) -> str:
-    """The answer as it is sent: only a person's yes becomes the word that approves."""
+    """Return the answer in the form for the worker: only a person's yes becomes the word that approves."""
     match outcome.answer:
         case None:
             return "Nobody can be asked here."
@@ -281,7 +281,7 @@ class StepRuns:
         conversation: ConversationId,
         hold: queues.WorkHold,
     ) -> Executed | None:
-        """How the call ended; None where the work is no longer this worker's."""
+        """Return the result of the call; None if the work is no longer this worker's."""
         while True:
             try:
                 return future.result(BEAT_SECONDS)

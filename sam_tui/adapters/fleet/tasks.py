@@ -43,7 +43,7 @@ class FleetTask(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many at once and how many begun in a minute; 0 is without a limit."""
+    """The most tasks at once and the most begun in a minute; 0 is without a limit."""
 
     at_once: int = 0
     per_minute: float = 0

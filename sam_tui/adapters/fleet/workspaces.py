@@ -41,7 +41,7 @@ class TaskFolder:
     commit: str
 
     def patch(self) -> str:
-        """What the task changed, as a patch; ignored files are left out. Raises ``WorkspaceTravel``."""
+        """Return the task's changes as a patch without ignored files. Raises ``WorkspaceTravel``."""
         index = self.repository / "index-of-task"
         at = ("--git-dir", str(self.repository), "--work-tree", str(self.path))
         extra = {"GIT_INDEX_FILE": str(index)}
@@ -66,7 +66,7 @@ class TaskFolder:
 def head_bundle(folder: str) -> tuple[str, str]:
     """The last commit of a folder's repository without its history, as base64, and its id.
 
-    What was not committed stays here. Raises ``WorkspaceTravel``.
+    Uncommitted changes are not included. Raises ``WorkspaceTravel``.
     """
     top = _git("rev-parse", "--show-toplevel", folder=Path(folder)).decode().strip()
     if os.path.realpath(top) != os.path.realpath(folder):
@@ -125,7 +125,7 @@ def clone(address: str, commit: str, folder: Path, allowed: Sequence[str]) -> Ta
 
 
 def refused_in(patch: str) -> str:
-    """Why a patch is not applied by itself, in words; empty where nothing speaks against it."""
+    """Return why a patch is not applied by itself, in words; empty if it may be."""
     if _LINKS.search(patch):
         return "It makes or changes symbolic links or submodules."
     try:
@@ -149,7 +149,7 @@ def _below(address: str, prefix: str) -> bool:
 
 
 def _checked_out(repository: Path, commit: str, folder: Path) -> TaskFolder:
-    """A clone of its own for the task: it may use git there, and shares no file with ours."""
+    """Clone the repository for the task: it may use git there, and shares no file with ours."""
     object_id = _git("--git-dir", str(repository), "rev-parse", "--verify", f"{commit}^{{commit}}")
     if object_id.decode().strip() != commit:
         raise WorkspaceTravel("The bundle does not contain the commit that the task names.")

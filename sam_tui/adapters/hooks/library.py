@@ -164,7 +164,7 @@ class _File:
 
 
 class FileHooks:
-    """The ``Hooks`` of files: a folder's and a bundle's count while they are trusted as they are now.
+    """The ``Hooks`` of files: a folder's and a bundle's count while their present state is trusted.
 
     ``reads`` returns the real paths that a command of the person names, which it reads without a question.
 
@@ -242,7 +242,7 @@ class FileHooks:
         return HookListing(tuple(hooks), left_out)
 
     async def run(self, hook: Hook, occasion: Occasion, confinement: HookConfinement) -> HookAnswer:
-        """Run one and read what it says; by Claude Code's names once for each file or command of a call."""
+        """Run a hook and read its answer; one of Claude Code's form once for each file or command."""
         if not hook.claude:
             return await self._answer(hook, occasion, occasion.fields, confinement)
         answers: list[HookAnswer] = []
@@ -305,11 +305,11 @@ class FileHooks:
             yield self._bundled[bundle.folder]
 
     def _trusts(self) -> bool:
-        """Whether the folder is trusted as it is now."""
+        """Whether the folder is trusted in its present state."""
         return self._trust.look() == "trusted"
 
     def _current(self) -> Iterable[Hook]:
-        """The hooks in use: the person's, and those of files that are trusted as they are now."""
+        """The hooks in use: the person's, and those of files whose present state is trusted."""
         self._reread(self._user)
         yield from self._user.hooks
         for file in (self._project, *self._bundle_files()):

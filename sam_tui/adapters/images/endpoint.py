@@ -35,9 +35,10 @@ _MOST = 4096
 
 
 def size_for(order: ImageOrder, model: str) -> Size | None:
-    """The size for the request; None leaves it to the server.
+    """Return the size for the request; None leaves it to the server.
 
-    A requested width and height is used as it is or refused; a ratio becomes the nearest available size.
+    A requested width and height is used unchanged or refused; a ratio becomes the nearest available
+    size.
     """
     fixed = next((sizes for start, sizes in _FIXED.items() if model.startswith(start)), None)
     if order.width or order.height:

@@ -1,4 +1,4 @@
-"""Where images are made, by the environment.
+"""The server that makes images, chosen by the environment.
 
 | Variable              | Meaning                                                                     |
 |-----------------------|-----------------------------------------------------------------------------|

@@ -1,4 +1,4 @@
-"""Instructions read from files, exactly as they were trusted, no link followed and nothing imported."""
+"""Instructions of files, exactly in their trusted form, without links and imports."""
 
 import os
 import posixpath
@@ -56,7 +56,7 @@ def add_note(config_dir: str, text: str) -> str:
 
 
 def why_unread(path: str, *, personal: bool) -> str:
-    """Why the agent does not get an instruction file that is there; empty for one that it gets.
+    """Return why the agent does not get an existing instruction file; empty for one that it gets.
 
     Only the ``personal`` one may be a link.
     """
@@ -224,5 +224,5 @@ def _used_in(folder: str) -> str:
 
 
 def _is_file(path: str) -> bool:
-    """Whether a file stands there, and no link to one."""
+    """Whether a path is a regular file, and no link to one."""
     return os.path.isfile(path) and not os.path.islink(path)

@@ -45,7 +45,7 @@ LOCAL_SERVERS = (
 
 
 class ProviderCatalog:
-    """The ``ModelCatalog`` of this machine and environment; ``asked`` is what the person began with."""
+    """The ``ModelCatalog`` of this machine and environment; ``asked`` is the person's first choice."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class ProviderCatalog:
         return facts if price is None else replace(facts, price=price)
 
     def host(self, offer: ModelOffer) -> str:
-        """Where requests to the offered model would go. Raises ``UsageError``."""
+        """Return the target of requests to the offered model. Raises ``UsageError``."""
         return choice.destination(self._wish(offer), self._environment)
 
     def service(self, name: str) -> ModelOffer:
@@ -109,7 +109,7 @@ class ProviderCatalog:
     def open(
         self, offer: ModelOffer, *, key: str = "", options: Mapping[str, Any] | None = None
     ) -> Model:
-        """The offered model; raises what ``choice.choose`` raises."""
+        """Open the offered model; raises as ``choice.choose`` does."""
         wish, host = self._wish(offer), self.host(offer)
         if key:
             self._keys[host] = key

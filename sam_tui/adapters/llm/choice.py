@@ -31,7 +31,7 @@ _SUFFIX = "/chat/completions"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the person asked for.
+    """The person's choice of a model.
 
     ``model`` is a litellm model string, a bare name, ``scripted`` (the embedded script) or
     ``scripted:FILE``. ``timeout`` is in seconds between bytes. ``options`` are further fields of the
@@ -50,10 +50,10 @@ class Wish:
 
 
 def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
-    """The model for a wish; nothing is connected or loaded yet.
+    """Return the model for a wish; nothing is connected or loaded yet.
 
-    Raises UsageError for what cannot be meant, ModelAuthError where a key is missing, and
-    ConfigurationError for a script that is not one.
+    Raises UsageError for an impossible choice, ModelAuthError for a missing key, and
+    ConfigurationError for a file that is no script.
     """
     wish = _tidied(wish)
     if _is_scripted(wish):
@@ -104,7 +104,7 @@ def _is_scripted(wish: Wish) -> bool:
 
 
 def warm(model: Model) -> threading.Thread | None:
-    """Load what the model's first request needs, on a daemon thread; for after the first frame."""
+    """Load the parts for the model's first request, on a daemon thread; for after the first frame."""
     if isinstance(model, LiteLLMModel):
         return litellm_model.warm()
     if not isinstance(model, DirectModel):
@@ -182,7 +182,7 @@ def _meant(model: str) -> Provider | None:
 
 
 def model_string(name: str, beside: str) -> str:
-    """The model string for a server's ``name``, at the address where ``beside`` is found."""
+    """Return the model string for a server's ``name``, at the address that serves ``beside``."""
     like = _named(beside)
     if like is not None:
         return f"{like.prefix}/{name}"

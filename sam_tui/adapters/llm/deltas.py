@@ -1,4 +1,4 @@
-"""Converts chat completion chunks to deltas, and tolerates what servers leave out or repeat."""
+"""Converts chat completion chunks to deltas, and tolerates omissions and repetitions of servers."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ class ThinkTags:
         self._held = ""
 
     def feed(self, text: str) -> list[Delta]:
-        """The deltas for a piece of content; what may be half a tag is held back."""
+        """Return the deltas for a piece of content; a possible half of a tag is held back."""
         if self._state == "text":
             return [TextDelta(text)] if text else []
         self._held += text
@@ -91,7 +91,7 @@ class _OpenCall:
 
 
 class CallPieces:
-    """Assigns pieces to calls, whatever the server does with indexes and ids.
+    """Assigns pieces to calls, even if the server sends odd indexes and ids.
 
     A piece begins a new call if its index is new; if it has no index, but a new id or a name after a
     complete call; or if its index comes again with another id and a name. Missing and repeated ids are

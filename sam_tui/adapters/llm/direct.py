@@ -87,7 +87,7 @@ class DirectModel:
                 for delta in await _tail(pieces, answer):
                     yield delta
         except httpx.HTTPError as error:
-            # What breaks after the answer was complete does not make it less complete.
+            # A fault after the answer was complete does not make it incomplete.
             if not answer.complete:
                 raise self._broken(error, started=answer.started) from error
         for delta in answer.end():

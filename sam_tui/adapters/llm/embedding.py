@@ -39,7 +39,7 @@ class LiteLLMEmbedder:
                 **{name: value for name, value in options.items() if value},
             )
         except Exception as error:
-            # litellm's errors share no base class; whatever it is becomes one of ours.
+            # litellm's errors share no base class; every one becomes one of ours.
             raise self._failure(error) from error
         vectors = _vectors(answer)
         if len(vectors) != len(texts):

@@ -130,8 +130,8 @@ def timeouts(between_bytes: float, connect: float) -> "httpx.Timeout":
 def client_for(endpoint: Endpoint) -> "httpx.AsyncClient":
     """A client for one endpoint: no redirects, no proxy to this machine, idle connections kept.
 
-    Certificates are always checked. A context without certificates stands in where no TLS can come
-    up, because loading the real ones costs 16 ms.
+    Certificates are always checked. A context without certificates is used where no TLS can occur,
+    because loading the real ones costs 16 ms.
     """
     load()
     import ssl
@@ -151,7 +151,7 @@ def client_for(endpoint: Endpoint) -> "httpx.AsyncClient":
 
 
 async def model_list(endpoint: Endpoint) -> bytes:
-    """The first megabyte of what an endpoint lists as its models; empty where it refuses.
+    """Return the first megabyte of an endpoint's list of models; empty if it refuses.
 
     Raises ``OSError`` when nobody answers.
     """

@@ -285,7 +285,7 @@ _WORDS: Mapping[type[errors.ModelError], tuple[str, str]] = {
 def _words(
     kind: type[errors.ModelError], refusal: ProviderRefusal, source: FailureSource
 ) -> tuple[str, str]:
-    """How the message begins, and the hint."""
+    """Return the beginning of the message, and the hint."""
     where = source.where
     code = f" ({refusal.status})" if refusal.status else ""
     if kind in _WORDS:

@@ -224,7 +224,7 @@ class LiteLLMModel:
             yield UsageDelta(self._priced(litellm, answer.usage, sent))
 
     async def close(self) -> None:
-        """Nothing to release: litellm keeps its connections for the process."""
+        """Do nothing: litellm keeps its connections for the process."""
 
     def _require_whole(self, finish: str, wire: LiteLLMWire, *, started: bool) -> None:
         """Raise if the stream was cut or was no answer: litellm treats both as finished answers."""
@@ -313,8 +313,8 @@ class LiteLLMModel:
 
 
 def _forget(stream: Any) -> None:
-    """Drop what litellm keeps of an answer to log it: every piece as an object of its own, and all its
-    text, copied with each piece. Usage stays, because that is what it reports at the end."""
+    """Drop litellm's copy of an answer for its log: every piece as an object, and all its text, copied
+    with each piece. Usage stays, because litellm reports it at the end."""
     if stream.chunks and getattr(stream.chunks[-1], "usage", None) is None:
         del stream.chunks[-1]
     stream.response_uptil_now = ""

@@ -92,7 +92,7 @@ def _text(delta: object) -> str:
 
 
 def reported(stream: object) -> list[object]:
-    """The usages that the provider sent; litellm would add counts and prices of its own."""
+    """Return the usages that the provider sent; litellm would add its own counts and prices."""
     chunks = getattr(stream, "chunks", None) or ()
     return [u for chunk in chunks if (u := getattr(chunk, "usage", None)) is not None]
 
@@ -233,7 +233,7 @@ class LiteLLMWire:
 
 
 def events_of_answer(body: bytes) -> bytes:
-    """The events that litellm reads, made of a whole chat completion by a server that does not stream.
+    """Return events for litellm, made of a whole chat completion by a server that does not stream.
 
     Anything else stays as it is.
     """

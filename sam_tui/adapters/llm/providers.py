@@ -12,9 +12,9 @@ from sam_tui.adapters.llm.wire import Dialect
 class Provider:
     """A provider of models.
 
-    ``prefix`` begins its model strings. ``base`` is its OpenAI-compatible address, empty where only
-    litellm speaks to it; ``base_variable`` overrides it. ``keys``: the variables that may hold its
-    key, none for local servers. ``offer`` is the model offered when a key is there.
+    ``prefix`` begins its model strings. ``base`` is its OpenAI-compatible address, empty if only
+    litellm reaches it; ``base_variable`` overrides it. ``keys``: the variables that may hold its
+    key, none for local servers. ``offer`` is the model offered if there is a key.
     """
 
     prefix: str
@@ -156,7 +156,7 @@ def of_base(base: str) -> Provider | None:
 
 
 def dialect_for(model: str, provider: Provider | None) -> Dialect:
-    """The dialect of a model: by its provider, and by what its chat template is known to need."""
+    """Return the dialect of a model: by its provider, and by the known needs of its chat template."""
     dialect = provider.dialect if provider is not None else Dialect()
     return replace(dialect, strict=dialect.strict or wants_strict(model))
 

@@ -28,7 +28,7 @@ LITTLE = 16 * 1024
 
 
 class ReadPace:
-    """When the next read of a response is due."""
+    """The time at which the next read of a response is due."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -160,10 +160,10 @@ _BLANK = (b"\n\n", b"\r\n\r\n", b"\r\r")
 class Intake:
     """Splits a response into lines; ``where`` names the server in errors.
 
-    It returns whole lines only, so that the reader need not look at the beginning of a line again with
-    every piece. An event is at most as long as an answer may be, because it is parsed at once. Bytes that
-    are no UTF-8 become the replacement character. What is no ``text``, such as a binary event stream, is
-    only counted.
+    It returns whole lines only, so that the reader need not look at the beginning of a line again
+    with every piece. An event is at most as long as an answer may be, because it is parsed at once.
+    Bytes that are no UTF-8 become the replacement character. Without ``text``, as for a binary
+    event stream, bytes are only counted.
     """
 
     def __init__(self, limits: AnswerLimits, where: str, *, text: bool = True) -> None:

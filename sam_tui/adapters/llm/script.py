@@ -30,7 +30,7 @@ class _Part(BaseModel):
 
 
 class ScriptedCall(_Part):
-    """A tool call. ``arguments`` is an object, or raw text that is sent as it stands."""
+    """A tool call. ``arguments`` is an object, or raw text that is sent unchanged."""
 
     name: str
     arguments: dict[str, Any] | str = Field(default_factory=dict[str, Any])
@@ -38,7 +38,7 @@ class ScriptedCall(_Part):
 
 
 class When(_Part):
-    """When a step may be played; every given condition must hold.
+    """The conditions of playing a step; every given one must hold.
 
     They look at what came after the last answer of the model: ``last_tool`` is the name of the last
     tool result, ``ok`` whether it succeeded, ``contains`` a text in it (or, without a result, in the

@@ -87,7 +87,7 @@ class ScriptedModel:
 
     @property
     def host(self) -> str:
-        """Nothing: requests do not leave the program."""
+        """Empty: requests do not leave the program."""
         return ""
 
     @property
@@ -114,7 +114,7 @@ class ScriptedModel:
             yield model.UsageDelta(step.usage.build())
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def _next(self, played: "Played", messages: Sequence[Message]) -> int | None:
         waiting = (n for n in played.unplayed(len(self._steps)) if n not in self._failed)

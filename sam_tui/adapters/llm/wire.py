@@ -118,7 +118,7 @@ class RequestWriter:
         return dump({**fields, **extra})[:-1]
 
     def body(self, request: ModelRequest) -> bytes:
-        """The request as JSON bytes; ``tools_json`` is spliced in as it stands."""
+        """Return the request as JSON bytes; ``tools_json`` is spliced in unchanged."""
         if self._dialect.strict:
             # Neighbours merge here, so bytes cannot be kept by message.
             chat = chat_messages(request.system, request.messages, self._dialect)

@@ -119,7 +119,7 @@ class Connection:
         return frozenset(tool.raw for tool in self.offered.tools)
 
     def accesses(self, *tools: str) -> tuple[Access, ...]:
-        """What calls of these tools touch, by the server's names and what it says of them now."""
+        """Return the accesses of calls of these tools, by the server's present description of them."""
         destructive = {tool.raw for tool in self.fitted.tools if tool.destructive}
         used = [Use(self.name, tool, tool in destructive) for tool in tools]
         return (*used, Fetch(self.url, "server", configured=True)) if self.url else tuple(used)
@@ -292,7 +292,7 @@ class Connection:
 
     @property
     def _absence(self) -> ToolError:
-        """Why it does not run."""
+        """Return the error for a server that does not run."""
         words = f"The MCP server {self.name} does not run: {self._error}."
         return self._login_required or ToolError(words)
 

@@ -1,4 +1,4 @@
-"""What a connection needs from the program: starting and reaching servers, asking, and storing logins."""
+"""The program's services for a connection: starting and reaching servers, asking, and storing logins."""
 
 import hashlib
 import importlib
@@ -41,7 +41,7 @@ Callers = Callable[[], Caller]
 
 @dataclass(frozen=True, slots=True)
 class ServerTerms:
-    """How a server may be started. ``writable`` and ``readable`` are real paths."""
+    """The terms for starting a server. ``writable`` and ``readable`` are real paths."""
 
     confined: bool
     writable: tuple[str, ...]
@@ -104,9 +104,9 @@ class Refusal:
 class Logins:
     """Logins at servers, each in a file of a private folder.
 
-    ``browse`` opens a page for the person; None where nobody may log in now. ``learn`` is told every
-    token, so that none is shown; ``texts`` keeps one text for each file. ``refusal`` is what the login
-    answers; None: the stored one.
+    ``browse`` opens a page for the person; None if nobody may log in now. ``learn`` gets every
+    token, so that none is shown; ``texts`` keeps one text for each file. ``refusal`` is the
+    server's refusal that the login answers; None: the stored one.
     """
 
     folder: str
@@ -133,7 +133,7 @@ class Logins:
 
 
 def challenge_path(path: str) -> str:
-    """The file of the challenge of a refused request, beside the file of the server's login."""
+    """Return the file of a refused request's challenge, next to the file of the server's login."""
     return f"{path}.challenge"
 
 
@@ -141,10 +141,10 @@ def challenge_path(path: str) -> str:
 class ServerSurroundings:
     """``admit`` raises ``ToolError`` for a server that may not be started or reached.
 
-    ``ask`` puts a question to the person; None where nobody answers. ``sample`` has the model answer a
-    server, and raises ``SamError`` where it may not; None where no server is offered that. ``believes``
-    says whether the file that names a server is still trusted, ``confines`` whether programs are held now.
-    ``mask`` masks the secrets in a text and changes nothing else.
+    ``ask`` puts a question to the person; None if nobody answers. ``sample`` has the model answer a
+    server, and raises ``SamError`` if it may not; None if no server is offered that. ``believes``
+    says whether the file that names a server is still trusted, ``confines`` whether programs are
+    confined now. ``mask`` masks the secrets in a text and changes nothing else.
     """
 
     remembered: RememberedTools

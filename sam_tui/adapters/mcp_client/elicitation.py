@@ -94,7 +94,7 @@ async def _field(
 
 
 def _instead(usual: Value | None, *, needed: bool) -> dict[str, Value | None]:
-    """The buttons beside a text field, each with the value that it stands for."""
+    """Return the buttons beside a text field, each with its value."""
     extra: dict[str, Value | None] = {} if usual is None else {DEFAULT: usual}
     return extra if needed else extra | {_LEFT_OUT: None}
 
@@ -125,7 +125,7 @@ async def _text(
 
 
 def _default(field: Mapping[str, Any]) -> Value | None:
-    """The default of a field, if its type is one that an answer may have."""
+    """Return the default of a field, if its type is one that an answer may have."""
     value = field.get("default")
     if isinstance(value, list):
         items = cast("list[Any]", value)
@@ -173,7 +173,7 @@ def _choices(field: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The options of a field: labels, and the values that they stand for."""
+    """Return the options of a field: labels and their values."""
     if field.get("type") == "array":
         field = mapping_of(field.get("items"))
     if values := [str(value) for value in _listed(field, "enum")]:
@@ -198,7 +198,7 @@ def _meant(field: Mapping[str, Any], chosen: str) -> str | bool:
 
 
 def _typed(field: Mapping[str, Any], text: str) -> Value:
-    """Convert a typed answer to the type of its field. Raises ``ValueError`` naming what is wrong."""
+    """Convert a typed answer to the type of its field. Raises ``ValueError`` naming the fault."""
     match field.get("type"):
         case "integer":
             value: Value = _number_of(int, text, "a whole number")
@@ -290,7 +290,7 @@ async def sampled(
         answer = await sample(request_of(server, params))
     except ValueError as error:
         return types.ErrorData(code=types.INVALID_PARAMS, message=str(error))
-    except ModelError:  # what the provider says is no server's business
+    except ModelError:  # no server may read the provider's message
         return types.ErrorData(code=_DECLINED, message="The model did not answer.")
     except SamError as error:
         return types.ErrorData(code=_DECLINED, message=plain(error.explain(), 400))

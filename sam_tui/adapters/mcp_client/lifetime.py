@@ -50,7 +50,7 @@ MOST_IMAGE = 8_000_000
 def result_of(
     answer: "CallToolResult", refused: Sequence[OutsideAccess], *, server: str
 ) -> ToolResult:
-    """An answer as a result. Images and sound are named; ``refused`` is what the sandbox denied
+    """Return an answer as a result. Images and sound are named; ``refused`` are the sandbox's denials
     meanwhile."""
     parts = [_in_words(block) for block in answer.content]
     structured = answer.structured_content
@@ -138,7 +138,7 @@ _MOST_WAITING = 8
 """The most questions of one server that may wait for the person; further ones are refused."""
 
 
-class Lost(Exception):  # what a caller deals with, in no message of its own
+class Lost(Exception):  # callers handle it; it has no message of its own
     """The server went away in the middle of a call."""
 
 

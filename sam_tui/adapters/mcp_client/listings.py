@@ -1,4 +1,4 @@
-"""Lists of a server, read entry by entry: one that does not fit the protocol is left out, not the list."""
+"""Lists of a server, read entry by entry: one that does not fit the protocol is left out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Listing(Generic[Entry]):
     faults: Sequence[tuple[str, str]] = ()
 
     def left_out(self, kind: str = "") -> list[RawTool]:
-        """The faults as tools that are not offered, so that people are told."""
+        """Return the faults as tools that are not offered, so that people learn of them."""
         return [RawTool(f"{kind} {name}".strip(), "", {}, why) for name, why in self.faults]
 
 
@@ -113,7 +113,7 @@ def _called(fields: Mapping[str, Any], key: str, number: int) -> str:
 
 
 async def listing(ask: Callable[..., Any], key: str) -> Listing[Any]:
-    """Every page of a list of the client's. Raises what the session raises."""
+    """Return every page of a server's list. Raises as the session does."""
     entries: list[Any] = []
     faults: list[tuple[str, str]] = []
     cursors: list[str | None] = [None]

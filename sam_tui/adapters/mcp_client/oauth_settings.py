@@ -1,4 +1,4 @@
-"""What an entry of a server says of its login: the client, and how it gets tokens."""
+"""The login settings of a server's entry: the client, and how it gets tokens."""
 
 import os
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ class OAuthSettings:
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """What may be secret in it, by the end of a name."""
+        """The fields that may be secret, by the end of a name."""
         return {
             "CLIENT_SECRET": self.client_secret,
             "PRIVATE_KEY": self.private_key,
@@ -105,7 +105,7 @@ def _require_own_path(path: str, where: str, *, names_files: bool) -> None:
 
 
 def _missing(oauth: OAuthSettings) -> str:
-    """What the grant requires, in words; empty if all of it is there."""
+    """Return what the grant requires, in words; empty if nothing is missing."""
     match oauth.grant:
         case "client_credentials":
             complete = oauth.client_id and (oauth.client_secret or oauth.private_key)

@@ -77,7 +77,7 @@ class ServerPool:
 
     @property
     def logins(self) -> Logins:
-        """Where the logins at servers are stored."""
+        """The store of the logins at servers."""
         return self._around.logins
 
     def look(self) -> None:
@@ -110,7 +110,7 @@ class ServerPool:
         return connection if connection is not None and connection.usable else None
 
     def accesses(self, name: str) -> tuple[Access, ...]:
-        """What a call of an offered tool touches, by the last list of its server; empty for no tool."""
+        """Return the accesses of a call, by the server's last tool list; empty for an unknown tool."""
         self.look()
         for connection in self._connections.values():
             for tool in connection.offered.tools:
@@ -128,7 +128,7 @@ class ServerPool:
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
         """Log in over a separate connection, then reconnect with the login. Raises ``ToolError``.
 
-        One that stays has nobody to ask: no page comes up in the middle of a turn.
+        The lasting connection cannot ask: no page opens in the middle of a turn.
         """
         connection = self.connection(name)
         if connection is None or not connection.url:

@@ -150,7 +150,7 @@ class OfferHost(Protocol):
         ...
 
     def accesses(self, *tools: str) -> Sequence[Access]:
-        """What calls of these tools touch."""
+        """Return the accesses of calls of these tools."""
         ...
 
     async def call(

@@ -118,10 +118,10 @@ FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class ClientHandlers:
-    """Handlers for what the server requests or announces. ``roots`` are the folders it may list.
+    """Handlers for the server's requests and announcements. ``roots`` are the folders it may list.
 
-    ``sample`` is None for a server that is offered no answers of the model.
-    ``last`` gives what it said last on standard error and in its log.
+    ``sample`` is None for a server that is offered no answers of the model. ``last`` returns its
+    last lines on standard error and in its log.
     """
 
     server: str
@@ -234,7 +234,7 @@ def lost(error: BaseException) -> bool:
             terminated = "Session terminated" in error.error.message
             return terminated or error.error.code == types.CONNECTION_CLOSED
         case OAuthFlowError():
-            return True  # the next one reads what a login has written since
+            return True  # the next one reads the tokens of a login since then
         case anyio.ClosedResourceError() | anyio.BrokenResourceError() | anyio.EndOfStream():
             return True
         case _:
@@ -247,7 +247,7 @@ def refuses_login(error: BaseException) -> bool:
 
 
 def data_of(error: BaseException) -> object:
-    """What an error of the protocol carries besides its message."""
+    """Return the data of a protocol error besides its message; None for another error."""
     error = _first(error)
     return error.error.data if isinstance(error, MCPError) else None
 

@@ -92,10 +92,10 @@ class SettingsReader:
         return () if data is None else self.parse(data, path)
 
     def parse(self, data: bytes, path: str) -> tuple[ServerSettings, ...]:
-        """The servers that the text of a file names.
+        """Return the servers that the text of a file names.
 
-        Raises ``ConfigurationError``, naming the file, where it is not of the form at all; what is
-        wrong with one server is that server's ``fault``.
+        Raises ``ConfigurationError``, naming the file, if it has another form; a fault of one
+        server is that server's ``fault``.
         """
         table = self.shaped(table_of(data, path), path)
         for key in table:

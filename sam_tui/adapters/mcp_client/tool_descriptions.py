@@ -165,7 +165,7 @@ def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
 
 
 def hints_of(annotations: object) -> dict[str, bool]:
-    """The hints among annotations, or among what a file has in their place; others are left out."""
+    """Return the hints among annotations, or in a file's entry in their place; others are left out."""
     if not isinstance(annotations, dict):
         return {}
     values = cast("dict[str, object]", annotations)
@@ -196,7 +196,7 @@ def _clean(value: Any, key: str, *, words: bool, depth: int) -> Any:
         return [_clean(v, "", words=words, depth=depth + 1) for v in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
-    # Under ``properties`` the keys are names of arguments, whatever they are called.
+    # Under ``properties`` all keys are names of arguments.
     named = key in _NAMES_BELOW
     return {
         _key(inner): _clean(part, "" if named else inner, words=words, depth=depth + 1)
@@ -262,8 +262,8 @@ class RememberedTools:
     def approved(self, settings: ServerSettings) -> dict[str, str]:
         """The digest of each tool description at its first call or its last approved change.
 
-        By the server's name for it; a digest of what the model is told. A server is who the same file
-        gives the same name, whatever else that file says of it by now: so are its permissions.
+        By the server's name for the tool; a digest of the text for the model. A server is
+        identified by its file and name alone, whatever its other settings: so are its permissions.
         """
         try:
             with open(self._approved_path(settings), "rb") as file:

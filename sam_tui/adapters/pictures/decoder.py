@@ -51,7 +51,7 @@ def read_exactly(size: int) -> bytes:
 
 
 def decode(data: bytes, kind: str, size: tuple[int, int], ground: str) -> bytes:
-    """The answer for a file of that kind. Raises whatever Pillow does."""
+    """Return the answer for a file of that kind. Raises as Pillow does."""
     from PIL import Image, ImageOps
 
     width, height = size
@@ -83,7 +83,7 @@ def prepare(kind: str, ground: str) -> None:
 
 
 def main(folder: str, kind: str, width: str, height: str, ground: str = "") -> None:
-    """Decode the image on standard input, and write what it was asked for."""
+    """Decode the image on standard input, and write the requested form."""
     sys.path.append(folder)
     prepare(kind, ground)
     limit()

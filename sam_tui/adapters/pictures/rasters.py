@@ -24,20 +24,20 @@ _COLOURS = 240
 
 
 class DecodedPictures:
-    """The ``Pictures`` port, over Pillow. ``programs`` starts what decodes."""
+    """The ``Pictures`` port, over Pillow. ``programs`` starts the decoder."""
 
     def __init__(self, programs: Callable[[], PipedPrograms]) -> None:
         self._programs = programs
         self._one = asyncio.Lock()
 
     async def raster(self, image: Image) -> Raster | None:
-        """The image made small; None for what cannot be decoded within the limits."""
+        """Return the image made small; None if it cannot be decoded within the limits."""
         most = _RASTER.size + MOST_COLUMNS * MOST_ROWS * 4
         answer = await self._decoded(image, (MOST_COLUMNS, MOST_ROWS), "", most)
         return _raster(answer)
 
     async def pixels(self, image: Image, size: tuple[int, int], ground: Colour) -> Pixels | None:
-        """The image in few colours; None for what cannot be decoded within the limits."""
+        """Return the image in few colours; None if it cannot be decoded within the limits."""
         most = _PIXELS.size + 3 * _COLOURS + size[0] * size[1]
         answer = await self._decoded(image, size, "#{:02x}{:02x}{:02x}".format(*ground), most)
         return _pixels(answer, size)

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """What was found: usable tools by name, usable reminders by name, and a report for each entry."""
+    """The plug-ins: usable tools by name, usable reminders by name, and a report for each entry."""
 
     tools: tuple[Tool, ...]
     reminders: tuple[Reminder, ...]

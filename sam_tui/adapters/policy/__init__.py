@@ -1,4 +1,4 @@
-"""The guard's files: policy in TOML, what was trusted, and what was granted.
+"""The guard's files: policy in TOML, trusted folders, and grants.
 
 ``load_policies`` reads the layers; ``FileTrust`` is the ``TrustStore``; ``SavedRules`` the
 ``RuleStore``; ``FileLedger`` shows live grants to other processes.

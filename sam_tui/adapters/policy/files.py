@@ -78,8 +78,8 @@ def load_policies(
 ) -> tuple[PolicyFile, PolicyFile]:
     """The user's and the project's policy. Raises ``ConfigurationError`` with file and line.
 
-    ``vouches`` says whether the person trusts the folder with this project file. What cannot be used in
-    it is left out and named, so that no folder keeps the program from starting; what is left of such a
+    ``vouches`` says whether the person trusts the folder with this project file. Unusable parts of
+    it are left out and named, so that no folder keeps the program from starting; the rest of such a
     file allows nothing.
     """
     user = load_policy(os.path.join(config_dir, POLICY_FILE), "user", root=workspace, home=home)

@@ -88,7 +88,7 @@ class Layers:
 
     @property
     def trusted(self) -> bool:
-        """Whether the person trusts the folder as it is now."""
+        """Whether the person trusts the folder in its present state."""
         return self.state == "trusted"
 
     def mode(self, chosen: PermissionMode | None) -> PermissionMode:
@@ -199,7 +199,7 @@ def make_policy(
     sandboxed: bool | Callable[[], bool],
     parser: ShellParser,
 ) -> Policy:
-    """The policy of a runtime. ``mode`` is what a flag chose, None where none did."""
+    """Return the policy of a runtime. ``mode`` is a flag's choice, None without one."""
     rules = RuleSet.of(
         layers.rules,
         workspace=workspace.root,

@@ -110,15 +110,15 @@ _LONGEST_LINE = 4096
 
 @dataclass(frozen=True, slots=True)
 class NamedReads:
-    """Finds what a command line needs to read. ``home`` is the person's; paths in the ``roots``, the
-    workspace's, are not followed, because others may have made them."""
+    """Finds the files that a command line needs to read. ``home`` is the person's; paths in the
+    ``roots``, the workspace's, are not followed, because others may have made them."""
 
     home: str
     roots: tuple[str, ...]
 
     def of(self, words: Sequence[str], cwd: str) -> tuple[str, ...]:
-        """Real paths of the program and files that a command line names, and of what these need; each
-        once."""
+        """Return real paths of the program and files that a command line names, and of their needs;
+        each once."""
         named = [os.path.join(cwd, word) for word in self._words(words)]
         if words and (program := shutil.which(words[0], path=os.environ.get("PATH"))):
             named.insert(0, os.path.join(cwd, program))
@@ -169,7 +169,7 @@ class NamedReads:
         return folder if self._wide(above) else above
 
     def _wide(self, folder: str) -> bool:
-        """Whether it is the whole home folder, or one that many programs share."""
+        """Whether a folder is the whole home folder, or one that many programs share."""
         return os.path.dirname(folder) == "/" or self._holds_home(folder)
 
     def _holds_home(self, folder: str) -> bool:

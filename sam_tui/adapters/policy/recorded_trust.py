@@ -37,7 +37,7 @@ class RecordedTrust(FileTrust):
     files: Mapping[str, str]
 
     def state(self, folder: str) -> TrustState:
-        """Whether every file is as it was."""
+        """Return whether every file is as it was."""
         for name, digest in self.files.items():
             try:
                 data = read_bounded(os.path.join(folder, name), most=_MOST, root=folder)

@@ -139,7 +139,7 @@ ANYWHERE_ASKED = HostTerms()
 
 
 def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxTerms:
-    """The terms in a file. Raises what ``fault`` makes for a value that cannot stand there."""
+    """Read the terms in a file. Raises the exception of ``fault`` for an invalid value."""
     caches = _caches(table, layer, fault)
     kinds = ("strict",) if layer == "project" else ("default", "strict")
     networks = ("hosts", "off") if layer == "project" else NETWORKS
@@ -287,9 +287,9 @@ def cache_folders(names: Sequence[str], home: str) -> tuple[str, ...]:
 def sandbox_plan(
     terms: SandboxTerms, policy: Policy, home: str, *, local: Sequence[str] = ()
 ) -> SandboxPlan:
-    """The plan: it hides secrets and the program's own data, except what the person's rules open now.
+    """Return the plan: it hides secrets and the program's own data, unless the person's rules open them.
 
-    ``local`` are servers that are not public and may be reached all the same.
+    ``local`` are servers that may be reached although they are not public.
     """
     hidden, opened = _hidden(policy)
     return SandboxPlan(

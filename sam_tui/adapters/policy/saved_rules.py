@@ -225,7 +225,7 @@ class SavedRules:
 
 
 def _quoted(value: str) -> str:
-    """A TOML basic string. Raises ``ConfigurationError`` for what no text file can hold."""
+    """Return a TOML basic string. Raises ``ConfigurationError`` for text that no file can hold."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

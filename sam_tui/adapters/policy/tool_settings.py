@@ -71,7 +71,7 @@ class PackageSources:
         self._hosts: tuple[str, ...] | None = None
 
     def note(self) -> None:
-        """Read the remotes of the workspace and the settings of the home folder as they are now."""
+        """Read the present remotes of the workspace and settings of the home folder."""
         texts = [remote for root in self._workspace for remote in git_config.remotes(root)]
         if self._home:
             texts += _registries(self._home)
@@ -133,7 +133,7 @@ def _within(path: str, folders: Sequence[str]) -> bool:
 
 
 def _registries(home: str) -> Iterator[str]:
-    """Lines of settings that name a registry, and what cargo has stored of the registries it used."""
+    """Yield lines of settings that name a registry, and the registries that cargo has used."""
     for name in _SETTINGS:
         lines = _text(os.path.join(home, name)).splitlines()
         yield from filter(_REGISTRY.match, lines)

@@ -47,7 +47,7 @@ _MEANINGS = (
     (".agents/", "settings"),
     ("", INSTRUCTIONS),
 )
-"""What a file is for, by the beginning of its path; the first match counts."""
+"""The purpose of a file, by the beginning of its path; the first match counts."""
 _IN_MARKDOWN = frozenset(("a workflow", "a persona of workflows", "a command", "an agent"))
 
 
@@ -80,7 +80,7 @@ class FileTrust:
         return _nested_of(self._load().get(os.path.realpath(folder), {}))
 
     def changes(self, folder: str) -> tuple[str, ...]:
-        """What was added, removed or changed since the folder was trusted."""
+        """Return what was added, removed or changed since the folder was trusted."""
         trusted = self._load().get(os.path.realpath(folder))
         if trusted is None:
             return ()
@@ -145,7 +145,7 @@ class FileTrust:
             self._store(entries)
 
     def revoke(self, folder: str) -> bool:
-        """End the trust in a folder, even one that no longer exists; whether there was any."""
+        """End the trust in a folder, even a missing one; return whether there was any."""
         real = os.path.realpath(folder)
         if real not in self._load():
             return False
@@ -222,9 +222,9 @@ def _meaning(name: str) -> str:
 def _digests(
     folder: str, nested: Iterable[str], show: Callable[[str, bytes], None] | None = None
 ) -> dict[str, str] | None:
-    """The digest of each file that trust is about, by relative name; None if there is too much to read.
+    """Return the digest of each file that trust covers, by relative name; None if there is too much.
 
-    ``show`` is given the name of each file that is there, and its first bytes.
+    ``show`` gets the name of each existing file, and its first bytes.
     """
     digests: dict[str, str] = {}
     size = 0
@@ -246,7 +246,7 @@ _NOT_TEXT = "\0"
 
 
 def _key(name: str) -> str:
-    """A name as it is stored."""
+    """Return a name in its stored form."""
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
     return text if os.fsencode(text) == os.fsencode(name) else _NOT_TEXT + text
 
@@ -262,7 +262,7 @@ def _nested_of(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _nested(folder: str) -> Iterator[str]:
-    """Instruction files below the folder, as far as they are looked for; no folder is listed whole."""
+    """Yield instruction files below the folder, as far as they are searched; no folder is listed whole."""
     waiting, looked, count = [("", 0)], 0, 0
     while waiting and looked < MOST_LOOKED_AT:
         below, depth = waiting.pop()
@@ -304,9 +304,9 @@ def _names(folder: str, nested: Iterable[str]) -> Iterator[str]:
 
 
 def _odd(folder: str, name: str) -> str:
-    """Why a name cannot be trusted, in words; empty for a file of the folder, and for none.
+    """Return why a name cannot be trusted, in words; empty for a file of the folder, and for a missing one.
 
-    A link within the folder may stand there: it is not followed where files are read.
+    A link within the folder is allowed: it is not followed where files are read.
     """
     path = os.path.join(folder, name)
     try:
@@ -330,9 +330,10 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _digest(folder: str, name: str, *, most: int) -> tuple[str, int, bytes]:
-    """What a name holds: its kind, its mode to run, a link's target, a file's content; length, first bytes.
+    """Return a digest of a file's kind, mode and content, or of a link's target; its length, its first
+    bytes.
 
-    No more than ``most`` bytes and a piece are read, and nothing that lies elsewhere.
+    It reads at most ``most`` bytes and a piece, and nothing outside of the folder.
     """
     path = os.path.join(folder, name)
     try:

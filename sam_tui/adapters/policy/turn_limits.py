@@ -1,4 +1,4 @@
-"""What policy files say about the limits of a turn and of an answer: the table ``[limits]``."""
+"""The limits of a turn and of an answer in policy files: the table ``[limits]``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
@@ -52,7 +52,7 @@ class TurnLimits:
 
     @property
     def answers(self) -> AnswerLimits:
-        """How large one answer may be."""
+        """The limits of one answer."""
         values = (self.answer_bytes, self.answer_calls, self.argument_bytes, self.argument_depth)
         return AnswerLimits(
             *(

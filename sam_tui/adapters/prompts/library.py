@@ -42,7 +42,7 @@ class FileReminders:
         self._folder = Path(folder)
 
     def read(self) -> UserReminderListing:
-        """All that are enabled, by file name."""
+        """Return the enabled reminders, by file name."""
         files, problems = read_folder(self._folder)
         reminders: list[UserReminder] = []
         for file in files:
@@ -82,10 +82,10 @@ _ODD = re.compile(r"[^\w.-]+")
 class FilePrompts:
     """The ``PromptLibrary``.
 
-    ``user_folder`` is the person's ``prompts`` folder, with ``system``, ``personality`` and ``mini``
-    in it; the workspace's stand in ``.sam/prompts``. ``vouches`` says whether the person trusts the
-    workspace with a file of this name and content: else it is listed and does nothing. Files are read
-    at each question: they are few, and what is on disk is what holds.
+    ``user_folder`` is the person's ``prompts`` folder, with ``system``, ``personality`` and
+    ``mini`` in it; the workspace's are in ``.sam/prompts``. ``vouches`` says whether the person
+    trusts the workspace with a file of this name and content: else it is listed and does nothing.
+    Files are read at each call: they are few, and their present content counts.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ def _expanded(pattern: str) -> list[str]:
 
 
 def _braces(pattern: str) -> Iterator[str]:
-    """Every alternative, left to right; a brace without its partner stands for itself."""
+    """Yield every alternative, left to right; an unpaired brace is literal."""
     begin = pattern.find("{")
     while begin >= 0:
         end, commas = _partner(pattern, begin)

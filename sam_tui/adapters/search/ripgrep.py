@@ -155,8 +155,8 @@ class RipgrepSearch:
         """Matching lines in path order, at most ``request.limit``.
 
         ``request.where`` may be one file too; its hits have the path ``.``. When the time is up,
-        what was found so far comes with ``truncated``. Raises ``ToolError`` for an invalid pattern
-        or glob.
+        the matches so far come with ``truncated``. Raises ``ToolError`` for an invalid pattern or
+        glob.
         """
         if not request.pattern or "\0" in request.pattern:
             raise ToolError("The text to search for is empty or holds a NUL character.")
@@ -175,7 +175,7 @@ class RipgrepSearch:
         return GrepResult(tuple(hits[: request.limit]), bool(cut) or len(hits) > request.limit, cut)
 
     def _cut(self, latest: str) -> str:
-        """Where a search stopped when its time ran out, in words; ``latest`` is the last path."""
+        """Return where a search stopped when its time ran out; ``latest`` is the last path."""
         folder = latest.rpartition("/")[0] if latest != "." else ""
         inside = f" in {folder}/" if folder else ""
         return f"stopped{inside} after {self._seconds:g} s"
@@ -282,7 +282,7 @@ def _grep_arguments(request: GrepRequest, include: Glob | None) -> list[str]:
 
 
 def _search_filter(glob: Glob) -> list[str]:
-    """Let ripgrep skip by name what cannot match. A type does not override .gitignore; -g would."""
+    """Let ripgrep skip files by name. A type does not override .gitignore; -g would."""
     names = glob.names
     return [*(f"--type-add=wanted:{name}" for name in names), "--type=wanted"] if names else []
 
@@ -309,7 +309,7 @@ def _order(path: str) -> list[str]:
 
 
 async def _paths(chunks: AsyncIterator[bytes]) -> AsyncIterator[Iterable[str]]:
-    """Paths in handfuls, as they come."""
+    """Yield groups of paths as they come."""
     partial = b""
     async for chunk in chunks:
         whole, _, partial = (partial + chunk).rpartition(b"\0")
@@ -319,7 +319,7 @@ async def _paths(chunks: AsyncIterator[bytes]) -> AsyncIterator[Iterable[str]]:
 
 
 def _invalid(request: GrepRequest, errors: str) -> ToolError:
-    """What was wrong with the pattern: of ripgrep's two engines, the complaint that says it."""
+    """Return the error for an invalid pattern, with the complaint of the engine that explains it."""
     lines = [line.strip() for line in errors.splitlines()]
     first = next((line for line in lines if line.startswith("error: ")), "")
     second = next((line for line in lines if line.startswith("PCRE2: ")), "")

@@ -34,7 +34,7 @@ _OVERLAP = 64
 
 @dataclass(frozen=True, slots=True)
 class OpenedPlace:
-    """Where to search: an open folder or regular file, which nobody can exchange any more."""
+    """The place of a search: an open folder or regular file, which nobody can exchange any more."""
 
     cwd: str
     file: int | None
@@ -60,7 +60,7 @@ def opened(where: Location) -> Generator[OpenedPlace, None, None]:
 
 
 def _descend(where: Location) -> int:
-    """A descriptor of the folder (or file). Raises OSError, and ``ToolError`` for what is neither."""
+    """Return a descriptor of the folder or file. Raises OSError, and ``ToolError`` for anything else."""
     root = where.root or "/"
     parts = [part for part in where.real[len(root.rstrip("/")) :].split("/") if part]
     descriptor = os.open(root, _ENTER | os.O_DIRECTORY)
@@ -112,7 +112,7 @@ class SearchRun:
             # Not by Process.kill: that may reap the process, which the loop's watcher has to do.
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGKILL)
-        # What is left in the pipes must be read: an unread pipe keeps its transport open.
+        # The rest of the pipes must be read: an unread pipe keeps its transport open.
         for stream in (self._process.stdout, self._process.stderr):
             while stream is not None and await stream.read(_CHUNK):
                 pass

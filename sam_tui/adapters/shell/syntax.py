@@ -76,7 +76,7 @@ def _names_indexes(node: "Node", _text: bytes) -> bool:
 
 
 def _tested(node: "Node", text: bytes) -> bool:
-    """``[[ x -eq 1 ]]`` is arithmetic; ``[ $x ]`` becomes whatever words the variable holds."""
+    """Whether a test evaluates text: ``[[ x -eq 1 ]]`` is arithmetic; ``[ $x ]`` becomes any words."""
     if text.startswith(b"[["):
         return bool(_ARITHMETIC_TEST.search(text))
     if re.search(rb"(?:^|\s)-[vR](?=\s|$)", text):
@@ -117,7 +117,7 @@ _UNQUOTED_PATTERN = re.compile(r"(?<!\\)[*?\[]")
 
 
 def word_of(node: "Node") -> Word:
-    """The word that a node stands for."""
+    """Return the word of a node."""
     source = text_of(node)
     static, pattern, pieces = True, False, list[str]()
     for part in _parts(node):

@@ -26,7 +26,7 @@ MOST = 200
 """The most files of a folder."""
 
 _REFUSED = {"link": "is a link, and no link is followed", "other": "is not a regular file"}
-"""Why entries of a kind are not read."""
+"""The reasons for which entries of a kind are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class DefinitionSources:
 
 
 class FileDefinitions:
-    """The ``Definitions``: files are read when they changed, the workspace's as they were trusted."""
+    """The ``Definitions``: files are read again after a change, the workspace's in their trusted form."""
 
     def __init__(self, sources: DefinitionSources) -> None:
         self._sources = sources
@@ -139,7 +139,7 @@ class FileDefinitions:
 _GLOB = re.compile(r"(?:\{[^{}]*\}|[^\s,\"'])+")
 _GROUP = re.compile(r"\{[^{}]*\}")
 _NO_PATTERN = re.compile(r"true|false|null|~|[-+]?[\d.]+|.*:(?:\s.*)?", re.IGNORECASE | re.DOTALL)
-"""What YAML reads as another type than a text; the last one is the key of a mapping."""
+"""Texts that YAML reads as another type; the last one is the key of a mapping."""
 
 
 def _globs(values: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Skills in their folders: read where they changed, those of a workspace exactly as they were trusted."""
+"""Skills in their folders: read again after a change, those of a workspace in their trusted form."""
 
 import os
 import re
@@ -95,7 +95,7 @@ BUNDLE_ROOT = "${CLAUDE_PLUGIN_ROOT}"
 class FileOrigin:
     """The owner of skill files: the person, or a trusted folder ``root`` in which no link is followed.
 
-    ``vouches`` says whether a file, by its name below the root, holds what was trusted.
+    ``vouches`` says whether a file, by its name below the root, has its trusted content.
     """
 
     source: SkillSource

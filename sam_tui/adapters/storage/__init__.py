@@ -81,10 +81,10 @@ def open_storage(
 ) -> Storage:
     """Open ``sam.db`` in ``data_dir``, making both where they are missing.
 
-    ``busy_seconds`` is how long a write waits for another process; ``now`` stamps what is
-    remembered, in seconds since the epoch. ``program`` is what other programs call this one where it
-    writes to a conversation. With ``reads`` a disk that is full or read-only is no reason not to open
-    what is there. Raises ``StorageError``.
+    ``busy_seconds`` is how long a write waits for another process; ``now`` returns the time for
+    stored rows, in seconds since the epoch. ``program`` is this program's name for others that find
+    it writing to a conversation. With ``reads`` an existing file opens on a full or read-only disk
+    too. Raises ``StorageError``.
     """
     database = Database(Path(data_dir), busy_seconds=busy_seconds, reads=reads)
     folders = ConversationFolders(database.path.parent / FOLDERS)

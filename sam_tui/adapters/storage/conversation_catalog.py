@@ -264,8 +264,8 @@ def _end_of_step(connection: Connection, key: str, position: int) -> int:
 
 
 def _cut(connection: Connection, key: str, at: int) -> None:
-    """Let a copy end at a message: what comes later goes, with the reminders right ahead of it and what
-    the archive has of it."""
+    """Let a copy end at a message: later ones go, with the reminders right before them and their part
+    of the archive."""
     before = _end_of_step(connection, key, at)
     last = connection.execute(
         "SELECT coalesce(max(position), 0) FROM messages"
@@ -290,7 +290,7 @@ def _copy_files(
     conversation: ConversationId,
     copy: ConversationId,
 ) -> None:
-    """The results that are files; one that is gone is gone in the copy too."""
+    """Copy the results that are files; a missing file is missing in the copy too."""
     rows = connection.execute(
         "SELECT call, file FROM results WHERE conversation = ? AND file <> ''", (storable(copy),)
     ).fetchall()

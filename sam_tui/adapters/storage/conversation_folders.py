@@ -23,9 +23,9 @@ class ConversationFolders:
         self._root = root
 
     def of(self, conversation: ConversationId) -> Path:
-        """Where the folder of a conversation is, or would be.
+        """Return the path of a conversation's folder, whether it exists or not.
 
-        Its id names it where no file system could mix it up with another's; else a hash does.
+        It is named by the id if that is unambiguous on every file system, else by a hash.
         """
         if _PLAIN.fullmatch(conversation) and not conversation.startswith("x-"):
             return self._root / conversation
@@ -118,9 +118,9 @@ def remove_unused(
 ) -> list[ConversationId]:
     """Remove the unused conversations made ``before`` a time, and of ``also`` those that are unused.
 
-    Kept is what has a message, a prompt that waits, a subagent, a shared topic, todos, results,
-    memories, documents, choices or decisions, or a file in its folder. Returns the ids that went. A
-    younger one may be another process's that has only just begun.
+    A conversation stays if it has a message, a waiting prompt, a subagent, a shared topic, todos,
+    results, memories, documents, choices or decisions, or a file in its folder. Returns the ids
+    that went. A younger one may be another process's that has only just begun.
     """
     rows = database.query(f"SELECT id, created_at FROM conversations c WHERE {_UNUSED}")
     chosen = [ConversationId(key) for key, made_at in rows if made_at < before or key in also]

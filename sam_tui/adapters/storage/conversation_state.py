@@ -1,4 +1,4 @@
-"""What is kept for each conversation beside its messages: todos, notices, mini prompts, results."""
+"""The state of a conversation beside its messages: todos, notices, mini prompts, results."""
 
 import time
 from bisect import bisect_right
@@ -48,7 +48,7 @@ class SqlitePromptChoices:
 
 
 class SqliteReminderChoices:
-    """What the person chose for reminders, by conversation. Whatever returned is kept."""
+    """The person's choices for reminders, by conversation; stored at once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -140,7 +140,7 @@ class SqliteTodos:
             )
 
     def load_edits(self, conversation: ConversationId) -> tuple[EditSpan, ...]:
-        """The edits of which the model has not been told, oldest first; none if they cannot be read."""
+        """Return the edits that are new to the model, oldest first; none if they cannot be read."""
         rows = self._database.query(
             "SELECT edits FROM todos WHERE conversation = ?", storable(conversation)
         )
@@ -150,7 +150,7 @@ class SqliteTodos:
             return ()
 
     def save_edits(self, conversation: ConversationId, spans: Sequence[EditSpan]) -> None:
-        """Replace the edits of the todo list that the model is still to be told of."""
+        """Replace the edits of the todo list that are new to the model."""
         with self._writers.writing(conversation) as connection:
             connection.execute(
                 "UPDATE todos SET edits = ? WHERE conversation = ?",
@@ -223,7 +223,7 @@ def store_display(connection: Connection, conversation: str, display: CallDispla
 
 
 def call_displays(database: Database, conversation: ConversationId) -> dict[CallId, CallDisplay]:
-    """What people were shown of the calls of a conversation; what cannot be read is left out."""
+    """Return the displays of a conversation's calls; unreadable ones are left out."""
     rows = database.query(
         "SELECT call, seconds, displays, decision FROM call_displays WHERE conversation = ?",
         storable(conversation),

@@ -93,7 +93,7 @@ class SqliteConversations:
         return [record_of(row) for row in rows]
 
     def prompts(self, workspace: str | None, limit: int) -> Sequence[UserPrompt]:
-        """What was last asked in this workspace (None: anywhere), oldest first; nothing of subagents."""
+        """Return the last prompts in this workspace (None: anywhere), oldest first; none of subagents."""
         rows = self._database.query(
             "SELECT kind, call, name, body, position, m.created_at, workspace FROM messages AS m"
             f" JOIN (SELECT id, workspace FROM conversations WHERE {_SPOKEN}"
@@ -119,7 +119,7 @@ class SqliteConversations:
         messages: Sequence[Message],
         display: CallDisplay | None = None,
     ) -> None:
-        """Add messages at the end, and what was shown of a call, all or none.
+        """Add messages at the end, and a call's displays, all or none.
 
         The first message from the person names the conversation.
         """
@@ -149,11 +149,11 @@ class SqliteConversations:
                 store_display(connection, key, display)
 
     def call_displays(self, conversation: ConversationId) -> dict[CallId, CallDisplay]:
-        """What people saw of the conversation's calls, by call id."""
+        """Return the displays of the conversation's calls, by call id."""
         return call_displays(self._database, conversation)
 
     def messages(self, conversation: ConversationId) -> list[Message]:
-        """The history as the model sees it, in order: what was compacted is replaced.
+        """Return the model's view of the history, in order: compacted messages are replaced.
 
         A row that cannot be read becomes a marker in its place, such that every call keeps exactly
         one result and every result its call.
@@ -161,7 +161,7 @@ class SqliteConversations:
         return [entry.message for entry in self._view(conversation)]
 
     def moments(self, conversation: ConversationId) -> list[float]:
-        """When each of ``messages`` was stored, in seconds since the epoch."""
+        """Return when each of ``messages`` was stored, in seconds since the epoch."""
         return [entry.at for entry in self._view(conversation)]
 
     def everything(self, conversation: ConversationId) -> list[Message]:
@@ -299,7 +299,7 @@ class SqliteConversations:
             connection.execute(f"UPDATE conversations SET {column} = ? WHERE id = ?", values)
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None:
-        """Add to the totals; an unknown cost leaves the cost as it is."""
+        """Add to the totals; an unknown cost leaves the cost unchanged."""
         with self._writers.writing(conversation) as connection:
             connection.execute(
                 """UPDATE conversations SET
@@ -320,7 +320,7 @@ class SqliteConversations:
             )
 
     def user_prompts(self, conversation: ConversationId) -> list[UserPrompt]:
-        """What the person asked in a conversation, oldest first, compacted or not."""
+        """Return the person's prompts in a conversation, oldest first, compacted or not."""
         return [
             UserPrompt(entry.position, entry.at, entry.message.text)
             for entry in self._entries(conversation, 0)

@@ -51,7 +51,7 @@ class Database(SqliteDatabase):
 
     @contextmanager
     def reading(self) -> Generator[Callable[..., list[Row]], None, None]:
-        """A ``query`` function over a read-only connection of its own, usable in any thread inside the
+        """Yield a ``query`` function over a read-only connection of its own, for any thread inside the
         block.
 
         Raises ``StorageError``.

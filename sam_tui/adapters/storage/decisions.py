@@ -105,9 +105,9 @@ class SqliteDecisions:
         yield from map(_entry, self._rows(where, values))
 
     def first_broken(self, *, last: int | None = None) -> int | None:
-        """The number of the first entry that was altered, or whose predecessor is missing.
+        """Return the number of the first altered entry, or of one whose predecessor is missing.
 
-        With ``last`` only so many at the end are looked at; the seal before them is taken as it is.
+        With ``last`` only that many at the end are checked; the seal before them is taken as true.
         """
         before, expected, after = _FIRST, 1, 0
         if last is not None:

@@ -71,7 +71,7 @@ class SqliteKnowledge:
         return _learnt(row)
 
     def list(self, scope: Scope, kind: LearntKind | None = None) -> Sequence[Learnt]:
-        """What is known, surest first, then newest."""
+        """Return the learnt knowledge, surest first, then newest."""
         rows = self._database.query(
             f"SELECT {_COLUMNS} FROM knowledge WHERE scope = ? AND kind = coalesce(?, kind)"
             f" {_ORDER}",
@@ -95,7 +95,7 @@ class SqliteKnowledge:
         return [LearntHit(learnt[hit.row], hit.relevance) for hit in hits if hit.row in learnt]
 
     def prune(self, scope: Scope, rule: PruneRule) -> int:
-        """Forget what is too old or too unsure, then the least of a kind that has too many."""
+        """Forget old and unsure entries, then the least sure of a kind that has too many."""
         key, oldest = storable(scope), self._now() - rule.max_age_days * _DAY
         most = {**MOST, **(rule.most or {})}
         with self._database.transaction() as connection:
@@ -128,7 +128,7 @@ class SqliteMemoryEntries:
         self._database = database
 
     def entries(self) -> Sequence[MemoryEntry]:
-        """Everything remembered, newest first."""
+        """Return all entries, newest first."""
         return [
             MemoryEntry(
                 id_ or hashlib.sha256(f"{scope}\0{key}".encode()).hexdigest()[:24],

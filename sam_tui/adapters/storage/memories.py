@@ -209,7 +209,7 @@ class SqliteMemories:
             )
 
     def conversations(self, topic: str) -> Sequence[ConversationId]:
-        """Who shares the topic, by id."""
+        """Return the conversations that share the topic, by id."""
         rows = self._database.query(
             "SELECT conversation FROM topics WHERE topic = ? ORDER BY conversation",
             storable(topic.strip()),
@@ -272,7 +272,7 @@ class SqliteMemories:
         return [MemoryHit(memories[row], score) for row, score in best if row in memories]
 
     def recent(self, scope: Scope, since: float) -> Sequence[Memory]:
-        """What was stored at or after that time, oldest first."""
+        """Return the memories stored at or after that time, oldest first."""
         rows = self._database.query(
             f"SELECT {_COLUMNS} FROM memories WHERE scope = ? AND created_at >= ?"
             " ORDER BY created_at, number",

@@ -42,7 +42,7 @@ def json_text(value: object) -> str:
 
 
 def json_value(text: str) -> Any:
-    """The inverse. Raises ``ValueError``, also for what is nested too deeply."""
+    """Decode such text. Raises ``ValueError``, also if it nests too deep."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -50,7 +50,7 @@ def json_value(text: str) -> Any:
 
 
 def title_of(text: str) -> str:
-    """A title from what the person typed: its first line with words, sanitised, 60 characters.
+    """Return a title for the person's text: its first line with words, sanitised, 60 characters.
 
     Terminal sequences and control, format (bidirectional among them) and unassigned characters go.
     """

@@ -136,7 +136,7 @@ def _readable(path: Path, new: Path) -> Path:
 
 
 def _schema_pages(data: bytes) -> list[slice]:
-    """Where a whole database has its list of tables, without the header in front of it."""
+    """Return the pages of a whole database's list of tables, without the header in front of it."""
     size = int.from_bytes(data[16:18])
     pages = [slice(_HEADER, size)]
     if data[_HEADER] == _INTERIOR:
@@ -147,7 +147,7 @@ def _schema_pages(data: bytes) -> list[slice]:
 
 
 def _cells(page: bytes, start: int = 0) -> list[int]:
-    """Where the cells of a page are, whose header begins at ``start``."""
+    """Return the offsets of a page's cells; the header of the page begins at ``start``."""
     count, first = int.from_bytes(page[start + 3 : start + 5]), start + 8
     first += 4 if page[start] == _INTERIOR else 0
     return [int.from_bytes(page[at : at + 2]) for at in range(first, first + 2 * count, 2)]
@@ -202,7 +202,7 @@ def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
 
 
 def _tables(database: Database) -> list[str]:
-    """The tables with content of their own, conversations before what names them."""
+    """Return the tables with content of their own, conversations before the tables that refer to them."""
     names = [
         str(row[0])
         for row in database.query(

@@ -74,7 +74,7 @@ _INFLECTED = re.compile("(.{3,})(?:ing|(?<!e)ed)")
 
 
 def _stem(word: str) -> str:
-    """The word without a common English ending; what is no plain word stays (but for its length)."""
+    """Return the word without a common English ending; other text is only cut to length."""
     if not (word.isascii() and word.isalpha()) or len(word) < 4:
         return word[:LONGEST_TERM]
     word = _singular(word[:LONGEST_TERM])
@@ -144,7 +144,7 @@ class WordIndex:
                 self._count(connection, scope, -1, -len(words[0].split()))
 
     def search(self, scope: str, query: str) -> list[WordHit]:
-        """What matches any telling word of the query, best first."""
+        """Return the texts with any telling word of the query, best first."""
         query_terms = terms(query)
         sought = telling(query_terms)[:MOST_TERMS]
         if not sought:

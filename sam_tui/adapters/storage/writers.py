@@ -1,4 +1,4 @@
-"""The one writer of each conversation: a row that is valid only while its program holds a lock."""
+"""The single writer of each conversation: a row that is valid only while its program holds a lock."""
 
 import contextlib
 import fcntl
@@ -72,8 +72,9 @@ class Writers:
     def writing(self, conversation: ConversationId) -> Generator[sqlite3.Connection, None, None]:
         """A transaction that writes to a conversation, refused where this program may not.
 
-        Raises ``ConversationTakenOver`` for good once another took over what this one claimed, and
-        ``ConversationInUse`` while another holds what this one never claimed.
+        Raises ``ConversationTakenOver`` permanently once another writer took over this one's
+        conversation, and ``ConversationInUse`` while another writer has one that this one never
+        claimed.
         """
         key = storable(conversation)
         with self._database.transaction() as connection:

@@ -10,7 +10,7 @@ _MOST_FILES = 50
 
 
 def read_api_tables(settings: str) -> tuple[list[str], list[str]]:
-    """The texts of the files by name, and what could not be read, each with why."""
+    """Return the texts of the files by name, and the unreadable files with reasons."""
     texts: list[str] = []
     problems: list[str] = []
     for path in sorted(Path(settings, FOLDER).glob("*.md"))[:_MOST_FILES]:

@@ -175,7 +175,7 @@ class GuardedWeb:
         return addresses
 
     def refusal(self, url: str) -> str:
-        """Why a URL is refused as it stands, before its name is resolved; empty where it is not."""
+        """Return why a URL is refused as it stands, before its name is resolved; empty if it is not."""
         try:
             self._check(canonical(url))
         except ToolError as refused:
@@ -194,7 +194,7 @@ class GuardedWeb:
             raise _refused(target, why)
 
     async def passage(self, url: str) -> WebPassage:
-        """Where a request of somebody else's may go; see ``UrlGuard``."""
+        """Return the connection for a request of another program; see ``UrlGuard``."""
         target = canonical(url)
         addresses = await self.addresses(target)
         return WebPassage(target.host, tuple(str(a) for a in addresses[:_MOST_ADDRESSES]))

@@ -1,4 +1,4 @@
-"""Which search engine is used, by the environment.
+"""The search engine, chosen by the environment.
 
 | Engine     | Chosen by `SAM_TUI_SEARCH`, or without it by | Needs                          |
 |------------|----------------------------------------------|--------------------------------|

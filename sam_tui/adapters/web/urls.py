@@ -33,7 +33,7 @@ class UrlTarget:
 
     @property
     def shown_host(self) -> str:
-        """The host as it stands in a URL or a Host header."""
+        """The host in the form of a URL or a Host header."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
     @property
@@ -44,7 +44,7 @@ class UrlTarget:
 
     @property
     def origin(self) -> str:
-        """``host:port``, always with the port: what an allow list names."""
+        """``host:port``, always with the port, as in an allow list."""
         return f"{self.shown_host}:{self.port}"
 
     @property

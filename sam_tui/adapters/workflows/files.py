@@ -2,8 +2,8 @@
 
 ``workflows/`` and ``personas/`` lie beside each other: in the package's ``bundled``, in the user's
 configuration folder, and in the project's ``.sam``. Names that begin with ``_`` or ``.`` are left
-out. In a project nothing outside of it is read, whatever its links say, and what the person does not
-trust there is named and not parsed.
+out. In a project nothing outside of it is read, even through links, and files that the person does
+not trust are named and not parsed.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ Stamp = tuple[int, int, int]
 class DefinitionFiles:
     """The ``DefinitionSource``. A file is parsed again only when it changed.
 
-    ``vouches`` says whether a file of the project, by its name there, holds what the person trusted.
+    ``vouches`` says whether a file of the project, by its name there, has its trusted content.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ Place = tuple[str | int, ...]
 
 
 class FrontMatterFault(ValueError):
-    """What is wrong with a file, and on which line."""
+    """The fault of a file, and its line."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -43,10 +43,10 @@ class _Loader(yaml.SafeLoader):
     """Plain values only; a date stays the text that it was."""
 
     depth = values = 0
-    """How deep the present value is nested, and how many values were read so far."""
+    """The nesting depth of the present value, and the number of values read so far."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse what could make a small file large."""
+        """Refuse nodes that could make a small file large."""
         peek: Any = getattr(self, "peek_event")  # noqa: B009 # untyped in the library
         event: Any = peek()
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):

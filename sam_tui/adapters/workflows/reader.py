@@ -1,6 +1,6 @@
 """The queries, and rows as dataclasses: the columns of a table are the fields of its row, in any order.
 
-A query answers what is committed, or what the transaction of this connection has done so far.
+A query reads committed rows, and those of the present transaction of this connection.
 """
 
 import sqlite3

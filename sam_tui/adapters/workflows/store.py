@@ -76,7 +76,7 @@ class SqliteUnit(SqliteReader):
         self._save(row, "tasks", ("execution", "step", "revision", "position"))
 
     def save_edge(self, row: workflows.EdgeRow) -> None:
-        """Insert an edge; an existing one stays as it is."""
+        """Insert an edge; an existing one is unchanged."""
         sql = upsert(workflows.EdgeRow, "edges", columns(workflows.EdgeRow)).partition(
             " ON CONFLICT"
         )[0]
@@ -152,7 +152,7 @@ class SqliteWorkflows(SqliteDatabase):
 
     @contextmanager
     def unit(self) -> Generator[SqliteUnit, None, None]:
-        """A write transaction. Raises ``StorageError`` for what SQLite refuses."""
+        """Open a write transaction. Raises ``StorageError`` if SQLite refuses."""
         with self.transaction() as connection:
             yield SqliteUnit(connection)
 
@@ -194,7 +194,7 @@ def open_workflows(data_dir: str | Path, *, flushed: bool = True) -> SqliteWorkf
 def save_file(path: str | Path, text: str) -> None:
     """Write a file of a task whole, mode 0600. Raises ``OSError``.
 
-    It is a copy of what the store has, so it is not flushed.
+    It is a copy of data in the store, so it is not flushed.
     """
     target = Path(path)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

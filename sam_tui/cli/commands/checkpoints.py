@@ -174,7 +174,7 @@ def _line(change: ChangedFile) -> str:
 
 
 def _account(plan: RewindPlan) -> None:
-    """What restoring does not do, on standard error."""
+    """Print to standard error what restoring does not do."""
     for words in plan.beyond:
         click.echo(terminal_safe(f"cannot be taken back: {words}"), err=True)
     for words in plan.omitted:

@@ -84,7 +84,7 @@ def _show(material: Material, *, auto: bool) -> int:
 
 
 async def _play(app: "SamApp", subscription: "Subscription", inquiries: "Inquiries") -> None:
-    """Answer what is asked and end the app with the turn, each after a moment to look."""
+    """Answer each question and end the app with the turn, each after a moment to look."""
     while True:
         for event in await subscription.batch():
             if isinstance(event, InquiryOpened):

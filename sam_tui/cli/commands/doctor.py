@@ -141,7 +141,7 @@ def _program() -> DoctorCheck:
 
 
 def _sandbox(values: dict[str, object]) -> DoctorCheck:
-    """What the runtime itself would run commands in."""
+    """Report the sandbox in which the runtime itself would run commands."""
     with closing_runtime(values, model=None) as runtime:
         confinement = runtime.commands.confinement
     covered = [p.shield for p in confinement.protections if p.held]
@@ -156,7 +156,7 @@ def _sandbox(values: dict[str, object]) -> DoctorCheck:
 
 
 def _network(folders: "AppFolders", workspace: str, values: dict[str, Any]) -> DoctorCheck:
-    """What commands reach, and whether a list of hosts can be watched here."""
+    """Report which hosts commands reach, and whether a list of hosts can be watched here."""
     from sam_tui.adapters.policy import SandboxTerms, read_layers
 
     terms = read_layers(folders, workspace).sandbox(SandboxTerms(network=values.get("network")))
@@ -262,7 +262,7 @@ def _database(folders: "AppFolders") -> DoctorCheck:
 
 
 def _audit(folders: "AppFolders") -> DoctorCheck:
-    """Whether the last decisions are as they were written; ``audit verify`` looks at them all."""
+    """Report whether the last decisions are as they were written; ``audit verify`` checks all."""
     from sam_tui.adapters.storage import open_storage
 
     storage = open_storage(folders.data_dir)
@@ -349,7 +349,7 @@ def _described(file: "PolicyFile") -> str:
 
 
 def _servers(values: dict[str, Any]) -> DoctorCheck:
-    """What is named, and what is wrong with how it is named; nothing is started."""
+    """Report the configured servers and the faults of their entries; nothing is started."""
     with closing_runtime(values, model=None) as runtime:
         reports = runtime.servers.reports()
     if not reports:

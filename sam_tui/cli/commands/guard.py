@@ -238,7 +238,7 @@ class _Explainer:
     def explain(self, name: str, arguments: str) -> dict[str, Any]:
         """The decision on one call as JSON, or ``{"error": …}`` for an unknown operation.
 
-        No server is started for a tool of one: its last list says what is known of it.
+        No server is started for its tool: the server's last list describes the tool.
         """
         _, server, tool = (*name.split("__", 2), "", "")[:3]
         if name.startswith(SERVERS) and tool:
@@ -280,7 +280,7 @@ class _Explainer:
         }
 
     def _explain_outside(self, operation: str, arguments: str) -> dict[str, object]:
-        """What a command would meet that changes or reads ``path``, or connects to ``host``."""
+        """Explain the decision on a command that changes or reads ``path``, or connects to ``host``."""
         guard, key = self._runtime.guard, "host" if operation == CONNECT else "path"
         try:
             path = json.loads(arguments).get(key)
@@ -334,7 +334,7 @@ def _reach(values: dict[str, Any], runtime: "Runtime") -> HostTerms:
 
 
 def _input_lines() -> Iterator[str]:
-    """The lines of standard input as they come, empty ones left out."""
+    """Yield the lines of standard input as they come, without empty ones."""
     descriptor = input_descriptor()
     if descriptor is None:
         raise UsageError("Standard input is closed; the requests are read from there.")

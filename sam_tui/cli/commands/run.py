@@ -1,4 +1,4 @@
-"""``sam-tui run``: one prompt without a screen; and ``sam-tui schema``, what it prints."""
+"""``sam-tui run``: one prompt without a screen; and ``sam-tui schema``, the form of its output."""
 
 import asyncio
 import json
@@ -124,7 +124,7 @@ def _prompt_of(values: Values, approvals: "Approvals | None") -> tuple[PromptInp
 
 
 def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest, Runtime]:
-    """All that comes before the first event: prompt, answers, runtime, conversation."""
+    """Prepare all that comes before the first event: prompt, answers, runtime, conversation."""
     if values.get("session_id"):
         request = replace(request, conversation=named_conversation(values["session_id"]))
     approvals = _approvals(values)
@@ -296,7 +296,7 @@ async def _nothing_chosen(runtime: Runtime) -> ConfigurationError:
 
 
 class _Told:
-    """Whatever unexpected breaks off the preparation still ends with a result on standard output."""
+    """Ends an unexpected failure of the preparation with a result on standard output."""
 
     def __init__(self, request: HeadlessRequest, out: TextIO) -> None:
         self._request = request

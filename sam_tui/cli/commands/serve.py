@@ -95,7 +95,7 @@ async def _serve_pages(values: Values) -> None:
 
 
 def _workbench_arguments(values: Values) -> tuple[str, ...]:
-    """What this command was given for workbenches, as their arguments; the key goes another way."""
+    """Return this command's options as arguments of workbenches; the key goes another way."""
     context = click.get_current_context()
     words: list[str] = []
     for option in context.command.params:

@@ -54,7 +54,7 @@ class _Outcome:
 
     @property
     def note(self) -> str:
-        """What is true of a single call alone; empty for most."""
+        """A remark that holds for a single call only; empty for most."""
         if self.ended:
             return f"A single call ends what it started: {', '.join(self.ended)}."
         decision = self.executed.decision
@@ -210,7 +210,7 @@ async def _call(
 
 
 def _running(runtime: Runtime, executed: Executed, conversation: ConversationId) -> tuple[str, ...]:
-    """What the call has left running, in words."""
+    """Return what the call has left running, in words."""
     if not executed.finished.operation.startswith(_STARTERS):
         return ()
     sessions = [s.id for s in runtime.terminals.of(conversation) if s.running]
@@ -229,7 +229,7 @@ async def _executed(runtime: Runtime, call: ToolCall, conversation: Conversation
 
 
 def _misuse(runtime: Runtime, call: ToolCall) -> SamError | None:
-    """What is wrong with the command line itself: the name, or text that is no JSON object."""
+    """Return the fault of the command line itself: the name, or text that is no JSON object."""
     try:
         if not call.name.startswith(_OF_SERVERS):
             runtime.registry.resolve(call.name)
@@ -277,7 +277,7 @@ def _object_of(
 
 
 def _plain(data: Mapping[str, object]) -> object:
-    """Data of a tool as JSON can hold it: what it has no form for becomes text."""
+    """Return data of a tool as JSON can hold it: values without a JSON form become text."""
     return json.loads(json.dumps(dict(data), default=str), parse_constant=str)
 
 

@@ -80,9 +80,9 @@ def _revoke(trust: "FileTrust", path: str) -> int:
 
 
 def _trust(trust: "FileTrust", root: str) -> int:
-    """Trust a folder, naming what is believed from now on and what changed since it last was.
+    """Trust a folder, and name the files that count from now on and the changes since it was last trusted.
 
-    What is named and what is trusted come from one read, so nothing joins in between.
+    The names and the trusted files come from one read, so nothing is added in between.
     """
     read, changes = trust.inspect(root), trust.changes(root)
     trust.trust(root, read)

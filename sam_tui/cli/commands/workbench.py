@@ -37,7 +37,7 @@ class MainContext(click.Context):
 
 
 class MainCommand(HeadlessCommand):
-    """Called by the program's own name, without one of its own."""
+    """The command line without a subcommand: it goes by the program's own name."""
 
     context_class = MainContext
 
@@ -48,7 +48,7 @@ class MainCommand(HeadlessCommand):
         parent: click.Context | None = None,
         **extra: object,
     ) -> click.Context:
-        """As every command, but usage texts show no name."""
+        """Make a context as every command does, but without a name in usage texts."""
         return super().make_context("", args, parent, **extra)
 
     def is_headless(self, values: dict[str, Any]) -> bool:
@@ -161,9 +161,9 @@ def _open(values: options.Values) -> int:
 
 
 async def _prepared(parts: Coroutine[object, object, None]) -> None:
-    """Have the parts loaded; later searches for garbage do not look through what they are made of."""
+    """Have the parts loaded; later garbage collections skip the loaded objects."""
     await parts
-    gc.collect(1)  # what is young alone: all would take long enough to hold up keys
+    gc.collect(1)  # young objects alone: all would take long enough to hold up keys
     gc.freeze()
 
 

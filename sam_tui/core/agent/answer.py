@@ -26,7 +26,7 @@ from sam_tui.core.usage import Usage
 
 
 class DeltaSink(Protocol):
-    """Who takes the pieces of an answer."""
+    """Receives the pieces of an answer."""
 
     def add(self, delta: Delta) -> None:
         """A piece came."""
@@ -111,7 +111,7 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(?=\{)")
 
 @dataclass(frozen=True, slots=True)
 class TextCalls:
-    """What was found: (name, arguments as JSON) in order, and the text without them."""
+    """Calls that a model wrote as text: (name, arguments as JSON) in order, and the text without them."""
 
     calls: tuple[tuple[str, str], ...]
     text: str
@@ -138,14 +138,14 @@ _FOREIGN = re.compile(
     r"<tool_call>|<function=|<function_calls>|<invoke name=|\[TOOL_CALLS\]|<\|python_tag\|>"
     r"|<｜tool▁calls?▁begin｜>|^(?:FUNCTION|Calling tool:) "
 )
-"""How calls begin that models write as text, in the formats of other programs."""
+"""The beginnings of calls that models write as text, in the formats of other programs."""
 _ENDS = (">", "}", "]", ")")
 _NAMES = re.compile(r"[\w.]+")
 _NAME_WITHIN = 200
 
 
 def writes_call(text: str, is_tool: Callable[[str], bool]) -> bool:
-    """Whether an answer ends with a call as text in another form, which nobody runs."""
+    """Whether an answer ends with a call written as text in a foreign form, which nothing runs."""
     ended = text.rstrip()
     start = _FOREIGN.search(ended) if ended.endswith(_ENDS) else None
     if start is None:

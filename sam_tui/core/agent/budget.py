@@ -1,4 +1,4 @@
-"""What a piece of work may spend: one object, shared by reference; every model call counts."""
+"""The budget of a piece of work: one object, shared by reference; every model call counts."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ MOST_STEPS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one turn may spend: model calls, tokens in and out, US dollars; None is no limit.
+    """The limits of one turn: model calls, tokens in and out, US dollars; None is no limit.
 
     ``raised`` is up to how many model calls the model may raise ``steps`` without a question; 0 where
     the person set them.
@@ -32,9 +32,9 @@ class Limits:
 
 @dataclass(slots=True)
 class Budget:
-    """Limits and what was used of them. ``max_steps`` may be raised while work is going on.
+    """Limits, and the use of them so far. ``max_steps`` may be raised while work is going on.
 
-    What is spent here is spent by ``parent`` too, within its limits; its steps are its own.
+    Money and tokens spent here count for ``parent`` too, within its limits; its steps are its own.
     """
 
     max_steps: int = DEFAULT_STEPS
@@ -61,7 +61,7 @@ class Budget:
 
     @property
     def raised(self) -> int:
-        """How many steps the agent may reach without asking; the limit of a parent's budget binds too."""
+        """The number of steps the agent may reach without asking; a parent's limit binds too."""
         allowed = self.limits.raised
         return allowed if self.parent is None else min(allowed, self.parent.raised)
 
@@ -116,7 +116,7 @@ def _reached(what: str, limit: str) -> BudgetExhausted:
 
 
 def unpriced(limits: Limits, model: Model | None, catalog: ModelCatalog) -> str:
-    """A warning for the start: a limit of dollars, and a model whose price nobody knows before a call."""
+    """Return a warning about a limit of dollars if the model's price is unknown before a call."""
     if limits.cost is None or model is None or not model.host:
         return ""
     if catalog.price(ModelOffer(model.name, model.name, "")) is not None:
@@ -147,7 +147,7 @@ class Budgets:
         model: Model,
         gate: Gate | None = None,
     ) -> Generator[None, None, None]:
-        """Make known what a turn runs with, for as long as it does."""
+        """Register the budget, model and gate of a turn for as long as it runs."""
         self._running[conversation] = (budget, model, gate)
         try:
             yield

@@ -1,8 +1,8 @@
 """Makes a conversation fit its model again: a summary, the last user message, the newest steps whole.
 
-Pure functions over messages; the caller stores. What is kept is a contiguous suffix in whole units (an
-answer with all its results is one), so no call loses its result and nothing in between is missing.
-What leaves is returned as it was, to be archived before the shorter history takes its place.
+Pure functions over messages; the caller stores. The kept part is a contiguous suffix in whole units (an
+answer with all its results is one), so no call loses its result and nothing in between is missing. The
+removed part is returned unchanged, to be archived before the shorter history takes its place.
 """
 
 import json
@@ -50,7 +50,7 @@ class Compacted:
 
     @property
     def changed(self) -> bool:
-        """Whether the new history differs from the one that was given."""
+        """Whether the new history differs from the old one."""
         return bool(self.opening)
 
     def with_notes(self, notes: AssistantMessage, limit: int) -> "Compacted":
@@ -133,7 +133,7 @@ def _condensed(messages: Sequence[Message], within: range, pin: int | None) -> t
 def compact_span(messages: Sequence[Message], start: int, end: int) -> Compacted:
     """Replace ``messages[start:end]`` by a summary.
 
-    Both are places of messages of the person, or the ends. What the person asked last is kept.
+    Both are indexes of the person's messages, or the ends. The person's last message is kept.
     """
     start, end = (_with_reminders(messages, index) for index in (start, end))
     last = max((i for i in range(start, end) if isinstance(messages[i], UserMessage)), default=None)
@@ -160,7 +160,7 @@ def _with_reminders(messages: Sequence[Message], index: int) -> int:
 
 
 def is_notes(message: Message) -> bool:
-    """Whether a message is a model's notes on what left its context."""
+    """Whether a message is a model's notes on messages that left its context."""
     if not isinstance(message, AssistantMessage) or message.opaque is None:
         return False
     return message.opaque.get("provider") == NOTES_OWNER
@@ -186,7 +186,7 @@ def _pinned(messages: Sequence[Message], user: int | None, most: int) -> tuple[M
 def _suffix(
     messages: Sequence[Message], left: int, user: int | None, *, whole: bool
 ) -> tuple[int, int]:
-    """Where the longest suffix of whole units begins that there is room for, and the room left.
+    """Return the start of the longest suffix of whole units that fits, and the room left.
 
     The last user message has its room already; a clipped one stands in the opening, so the suffix
     ends before it.
@@ -205,7 +205,7 @@ def _suffix(
 def _newest(
     messages: Sequence[Message], user: int | None, kept_from: int, left: int
 ) -> tuple[Message, ...]:
-    """The newest calls and results with clipped texts, where not even they have room as they are.
+    """Return the newest calls and results with clipped texts, if they do not fit whole.
 
     Without them the model would only make the same calls again.
     """

@@ -1,6 +1,6 @@
 """Keeps a conversation within what its model takes: measures, archives, shortens (spec/sam.md C18, C20).
 
-The limit is what the person said, what the model tells of itself, or what its refusal taught.
+The limit comes from the person's setting, the model's own figure, or a refusal of the model.
 """
 
 import re
@@ -36,7 +36,7 @@ def opening(requests: RequestBuilder, registry: Registry, context: int | None) -
     """The builder for a model that takes ``context`` tokens; None where that is not known.
 
     The same registry and context give the same bytes, so that requests keep their prefix. A context
-    that is too short for even the shortest opening gets that one: measuring says what is missing.
+    that is too short for even the shortest opening gets that one: measuring reports the missing size.
     """
     whole = requests.narrowed(registry.schemas_json)
     if context is None:
@@ -66,7 +66,7 @@ _PLAIN_WORDS = frozenset(
 def chunks(
     conversation: ConversationId, dropped: Sequence[Message], moments: Sequence[float], *, last: int
 ) -> list[ArchivedChunk]:
-    """What left, as chunks for the archive, numbered from ``last`` + 1.
+    """Return messages that left the context as chunks for the archive, numbered from ``last`` + 1.
 
     ``moments`` says when each message was stored, in seconds since the epoch. Reminders are left
     out: the workbench wrote them. Calls become lines of their answer.
@@ -114,7 +114,7 @@ def _groups(
     size = 0
     for item in spoken:
         full = len(group) >= _CHUNK_MESSAGES or size + len(item[1]) > _CHUNK_CHARACTERS
-        # A chunk best begins with what the person said.
+        # A chunk best begins with a message of the person.
         if group and (full or (item[0] == "user" and len(group) >= _CHUNK_MESSAGES // 2)):
             yield group
             group, size = [], 0
@@ -147,8 +147,7 @@ _STEP_BACK = 0.6
 
 
 class Room:
-    """How much fits into a model's context. Shared by a runtime: a limit that one conversation learns holds
-    for all."""
+    """The room for messages in a model's context, shared by a runtime with the limits that it learns."""
 
     def __init__(self, archive: Archive, bus: Bus, *, context_tokens: int | None = None) -> None:
         self._archive = archive
@@ -157,7 +156,7 @@ class Room:
         self._learnt: dict[str, int] = {}
 
     def context(self, model: Model) -> int | None:
-        """How much the model takes, as far as that is known."""
+        """Return the size of the model's context in tokens, or None if it is not known."""
         return self._learnt.get(model.name) or self._configured or model.context_tokens
 
     def limit(self, model: Model, *, fixed: int) -> int | None:
@@ -170,7 +169,7 @@ class Room:
         return None if context is None else room(context, fixed=fixed, output=OUTPUT_TOKENS)
 
     def share(self, history: History, model: Model, *, fixed: int) -> float:
-        """How much of the limit messages take; 0 while no limit is known."""
+        """Return the share of the limit that the messages take; 0 while no limit is known."""
         limit = self.limit(model, fixed=fixed)
         return history.tokens / limit if limit else 0.0
 

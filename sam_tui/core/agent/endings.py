@@ -1,4 +1,4 @@
-"""How answers end: a status the model gives in workflow mode, and answers that are asked to go on."""
+"""How answers end: the status stated in workflow mode, and requests to continue an answer."""
 
 import json
 import re
@@ -48,7 +48,7 @@ TOLD = {
 
 
 class Endings:
-    """How the answers of one turn ended."""
+    """Decides how each answer of one turn ended."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -96,7 +96,7 @@ class Endings:
 
     @property
     def ending(self) -> AnswerEnd:
-        """How the last answer ended, with what it was continued by."""
+        """How the last answer ended, with its continuations."""
         continued = self.early == "complete" and len(self._parts) > 1
         return "continued" if continued else self.early
 

@@ -47,7 +47,7 @@ class History:
         self._answered: set[CallId] = set()
 
     def restore(self, plan: Callable[[ToolCall], CallPlan], *, broken: str = INTERRUPTED) -> None:
-        """Load what is stored, and close the calls that were left without a result.
+        """Load the stored messages, and close the calls that were left without a result.
 
         ``plan`` reads such a call, for the words that people are shown; ``broken`` is its result.
         """
@@ -71,12 +71,12 @@ class History:
 
     @property
     def messages(self) -> Sequence[Message]:
-        """What the model is sent, oldest first. It grows in place; only ``shorten`` replaces its head."""
+        """The messages that the model is sent, oldest first. Only ``shorten`` replaces its head."""
         return self._messages
 
     @property
     def tally(self) -> Tally:
-        """What reminders count in the messages."""
+        """The counts of the messages that reminders need."""
         return self._tally
 
     @property
@@ -95,15 +95,15 @@ class History:
         return as_writer(self._store, self.conversation)
 
     def close(self) -> None:
-        """Nothing more is written here: other programs may."""
+        """Release the conversation, so that other programs may write to it."""
         self._store.release(self.conversation)
 
     def moments(self) -> Sequence[float]:
-        """When each message was stored, in seconds since the epoch."""
+        """Return when each message was stored, in seconds since the epoch."""
         return self._store.moments(self.conversation)
 
     def shorten(self, compacted: Compacted, archived: Sequence[ArchivedChunk]) -> None:
-        """Let the opening of a compaction stand for what it dropped, on disk and here."""
+        """Replace dropped messages by the opening of a compaction, on disk and here."""
         self._store.shorten(
             self.conversation,
             dropped=compacted.kept_from,

@@ -1,4 +1,4 @@
-"""Which failed model calls are tried again and when, who has another key, and which model comes instead."""
+"""Retries of failed model calls: which and when, providers with another key, and fallback models."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Mending:
         self.ask: Mend | None = None
 
     async def mended(self, model: Model, error: ModelAuthError) -> Model:
-        """The model to go on with. Raises the error where nobody has another key."""
+        """Return the model to go on with. Raises the error if nobody has another key."""
         mended = await self.ask(model, error) if self.ask is not None else None
         if mended is None:
             raise error
@@ -42,10 +42,10 @@ class Mending:
 class RetryPolicy:
     """Seconds to wait before each retry; a wait that is not listed is as long as the last one.
 
-    What may pass soon is tried again a few times, a rate limit for as long as a person would: its
-    waits are long and many. A provider's own Retry-After is honoured up to ``patience`` seconds; a
-    longer one is not waited for, because a person would rather know. One that names no time goes on
-    for ever: after a few tries there is a wait of our own.
+    A fault that may pass soon is retried a few times, a rate limit as long as a person would: with many
+    long waits. A provider's own Retry-After is honoured up to ``patience`` seconds; a longer one ends
+    the retries, because a person would rather know. A rate limit without a time could last for ever:
+    after a few tries our own wait is used.
     """
 
     waits: tuple[float, ...] = (2.0, 4.0, 6.0)
@@ -54,7 +54,7 @@ class RetryPolicy:
     patience: float = 300.0
 
     def attempts(self, error: ModelError) -> int:
-        """How many tries a call gets in all after this kind of error."""
+        """Return how many attempts a call gets in all after this kind of error."""
         if not error.retryable:
             return 1
         return 1 + (self.limited_retries if isinstance(error, ModelLimited) else len(self.waits))
@@ -93,7 +93,7 @@ class FallbackModel:
 
     @property
     def name(self) -> str:
-        """That of the model in use."""
+        """The name of the model in use."""
         return self._models[self._at].name
 
     @property

@@ -110,7 +110,7 @@ async def _run_batch(plans: Sequence[CallPlan], batch: Sequence[int], run: Run) 
 
 
 def _chains(plans: Sequence[CallPlan], batch: Sequence[int]) -> list[list[int]]:
-    """Indices that must follow one another, as lists; a parallel call is a list of its own."""
+    """Return lists of indices that must follow one another; a parallel call has a list of its own."""
     chains: list[list[int]] = []
     by_tool: dict[str, list[int]] = {}
     for index in batch:

@@ -57,7 +57,7 @@ class Session:
         self._history.close()
 
     async def ask_aside(self, question: str) -> "SideAnswer":
-        """Ask beside the conversation, also while a turn runs: see ``drivers.side_question``."""
+        """Ask a side question, also while a turn runs: see ``drivers.side_question``."""
         from sam_tui.core.agent.drivers.side_question import ask_aside
 
         return await ask_aside(self._engine, self.model, self._history, question)
@@ -74,7 +74,7 @@ class Session:
     ) -> TurnFinished:
         """Run one turn. Cancelling the awaiting task ends it cleanly and re-raises.
 
-        Messages of ``steering`` join it after the calls of a step; what comes later is not taken.
+        Messages of ``steering`` join it after the calls of a step; later ones are not taken.
 
         Raises ``UsageError`` for an empty message, while a turn runs, and for images to a model that
         takes none; ``ConfigurationError`` without a model.

@@ -1,7 +1,7 @@
 """Subagents: a task of its own history, budget and fewer tools; only its summary comes back.
 
-Seed 004, run_subagent; corrections of spec/sam.md C26: the budget is its own and holds, depth and
-number are limited, tools are limited where they run, and what it costs is its parent's cost too.
+Seed 004, run_subagent; corrections of spec/sam.md C26: a separate, binding budget; limits of depth
+and number; tools limited where they run; its cost counts for its parent too.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _DYNAMIC = frozenset({"increase_max_iterations"})
 
 @dataclass(frozen=True, slots=True)
 class SubagentAssignment:
-    """What a subagent is to do. Empty ``model`` and None mean the parent's own."""
+    """The work of a subagent. Empty ``model`` and None mean the parent's own."""
 
     task: str
     instructions: str = ""
@@ -65,7 +65,7 @@ class SubagentAssignment:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The call that sends an assignment; ``report`` hears what is done on it, a line a step."""
+    """The call that sends an assignment; ``report`` gets its progress, a line a step."""
 
     conversation: ConversationId
     call: CallId
@@ -74,7 +74,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How an assignment ended. ``answer`` is the last thing it said."""
+    """The result of an assignment. ``answer`` is the subagent's last answer."""
 
     conversation: ConversationId
     reason: StopReason
@@ -88,15 +88,15 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What assignments need of the outside: ``system`` raises ``UsageError`` for an unknown prompt.
+    """Functions of the host for assignments: ``system`` raises ``UsageError`` for an unknown prompt.
 
-    ``engine`` is asked for when an assignment begins: its tools, prompts and bus are shared by assignments.
+    ``engine`` is called when an assignment begins: assignments share its tools, prompts and bus.
     """
 
     engine: Callable[[], TurnEngine]
     open_model: "OpenModel"
     model_host: Callable[[str], str]
-    """The host of a model by its name; an empty name stands for the model that the person chose."""
+    """Returns the host of a model by its name; for an empty name that of the person's model."""
     system: Callable[[str, str], str]
     """The text of a system prompt, from its id and, in place of it, a text."""
     join_topic: Callable[[ConversationId, str], None]
@@ -108,7 +108,7 @@ OpenModel = Callable[[str, Mapping[str, object]], Model]
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """What an assignment's turn is run with."""
+    """The parts with which an assignment's turn runs."""
 
     engine: TurnEngine
     model: Model

@@ -1,8 +1,8 @@
 """The thread summary: it replaces the part of a conversation that left the context.
 
-It accumulates: each compaction reads the summary before it and adds what left since. Every line is
-made of one line of somebody's text, clipped, so that what is summarised can neither end the summary
-nor add a section to it.
+It accumulates: each compaction reads the previous summary and adds the messages that left since. Every
+line is made of one line of a text, clipped, so that a summarised text can neither end the summary nor
+add a section to it.
 """
 
 import re
@@ -65,7 +65,7 @@ class ThreadSummary:
 
 
 def summarise(messages: Sequence[Message]) -> ThreadSummary:
-    """What a stretch of conversation came to, by rules alone: no model is asked."""
+    """Summarise a stretch of conversation by rules alone: no model is asked."""
     requests = [_line(m.text) for m in messages if isinstance(m, UserMessage)]
     calls = {call.id: _meant(call) for call in calls_of(messages)}
     results = [m for m in messages if isinstance(m, ToolMessage)]
@@ -104,7 +104,7 @@ def merge(old: ThreadSummary, new: ThreadSummary) -> ThreadSummary:
 
 
 def find_task(requests: Sequence[str]) -> str:
-    """What the person wants now: their last request, or the last long one where that is short."""
+    """Return the person's present task: their last request, or the last long one if that is short."""
     tasks = [request for request in requests if request]
     if not tasks or len(tasks[-1]) >= TASK_LENGTH:
         return tasks[-1] if tasks else ""
@@ -118,7 +118,7 @@ def with_task(summary: ThreadSummary, messages: Iterable[Message]) -> ThreadSumm
 
 
 def render(summary: ThreadSummary, most: int) -> str:
-    """The summary as text of at most ``most`` UTF-8 bytes (100 at least), what is oldest going first."""
+    """Return the summary in at most ``most`` UTF-8 bytes (100 at least); the oldest parts go first."""
     text = ""
     for length, share in ((400, 1.0), (200, 1.0), (200, 0.5), (120, 0.3), (80, 0.15)):
         text = _text(summary, length, share)
@@ -130,7 +130,7 @@ def render(summary: ThreadSummary, most: int) -> str:
 
 
 def parse(text: str) -> ThreadSummary:
-    """The inverse of ``render``, of what that wrote; unknown lines are ignored."""
+    """Read back a text of ``render``; unknown lines are ignored."""
     task, section = "", ""
     sections: dict[str, list[str]] = {}
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""How many tokens messages take, estimated without a tokenizer, and how many they may take."""
+"""The number of tokens that messages take, estimated without a tokenizer, and how many they may take."""
 
 import json
 from collections import Counter
@@ -61,7 +61,7 @@ class ContextPart:
 
 
 def context_parts(system: str, tools: str, messages: Sequence[Message]) -> list[ContextPart]:
-    """What a request is made of: the system prompt, the tools, and messages by kind, the largest first."""
+    """Return the parts of a request: system prompt, tools, and messages by kind, the largest first."""
     tokens: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for message in messages:
@@ -87,11 +87,11 @@ def free(context: int, *, output: int) -> int:
 
 
 def room(context: int, *, fixed: int, output: int) -> int:
-    """Tokens that messages may take in a model's context, and never more than are there.
+    """Return how many tokens messages may take in a model's context.
 
-    ``fixed`` is what every request begins with (system prompt and tools, ``text_tokens`` of each),
-    ``output`` as in ``free``. Raises ``ContextExceeded`` where what is fixed leaves less than
-    ``SMALLEST``.
+    ``fixed`` is the size of the beginning of every request (system prompt and tools,
+    ``text_tokens`` of each), ``output`` as in ``free``. Raises ``ContextExceeded`` if that leaves
+    less than ``SMALLEST``.
     """
     request = free(context, output=output)
     if request - fixed < SMALLEST:

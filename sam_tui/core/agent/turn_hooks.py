@@ -1,4 +1,4 @@
-"""What hooks may do to a turn and to a compaction: refuse it, add to it, and not let it end yet."""
+"""The effects of hooks on a turn and a compaction: refuse it, add to it, or make the turn continue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class HookedTurn:
         return (*notes, *verdict.notes)
 
     async def sent_on(self, answer: str) -> tuple[str, tuple[str, ...]]:
-        """Why the turn does not end with this answer, and what to say beside; empty when it does."""
+        """Return why hooks continue the turn after this answer, and notes; no reason ends the turn."""
         if self.stops >= MOST_STOPS:
             return "", ()
         event: HookEvent = "SubagentStop" if self.who else "Stop"
@@ -57,7 +57,7 @@ class HookedTurn:
         )
 
     async def before_compaction(self, share: float, threshold: float | None) -> None:
-        """Tell of one that comes by itself, once so much of the limit is full; nothing refuses it."""
+        """Tell hooks once of an automatic compaction near the limit; nothing refuses it."""
         near = share > (threshold or 1.0)
         if near and not self.compacting:
             await self._ask("PreCompact", _compaction("auto", ""), subject="auto")

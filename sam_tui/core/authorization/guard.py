@@ -1,4 +1,4 @@
-"""The guard: judges what a call touches, asks the person where it must, and says so once."""
+"""The guard: judges the accesses of a call, asks the person if it must, and records the decision once."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -89,18 +89,18 @@ class Guard:
         self.policy = replace(policy, mode=self.policy.mode, roots=self.workspace.roots)
 
     def use_mode(self, mode: PermissionMode) -> None:
-        """Decide by another mode from now on. Raises ``UsageError`` for one that is not allowed."""
+        """Decide by another mode from now on. Raises ``UsageError`` for a forbidden one."""
         self.policy = self.policy.in_mode(mode)
 
     def rehearsed(self, decision: Decision, accesses: Sequence[LocatedAccess]) -> bool:
-        """Whether what was allowed is a rehearsal: by the person's choice, or because all are."""
+        """Whether an allowed command is only rehearsed: by the person's choice, or because all are."""
         if decision.scope == REHEARSAL:
             return True
         readings = self.policy.readings(accesses)
         return self._rehearses and any(r is None or not r.calm for r in readings)
 
     async def decide_kept(self, run: CommandRun, words: str, changes: Sequence[Diff]) -> Decision:
-        """Whether what a rehearsed command changed is made. Always asked, and never granted ahead."""
+        """Ask whether a rehearsed command's changes are made. Always asked, and never granted ahead."""
         question = ApprovalRequest(
             run.key,
             f"make the changes: {words} · {run.line}",
@@ -115,7 +115,7 @@ class Guard:
         return await self._confirmed(run, question, verdict)
 
     def _planted(self, changes: Sequence[Diff]) -> str:
-        """Which changes would later run or instruct, in words."""
+        """Name the changed files that later run or instruct somebody; empty if there are none."""
         root = self.workspace.root
         paths = [c.path for c in changes if place_of(f"{root}/{c.path}", root)]
         return f"; of it this would later run or instruct: {', '.join(paths)}" if paths else ""
@@ -188,7 +188,7 @@ class Guard:
     def explain(
         self, conversation: ConversationId, operation: str, accesses: Sequence[LocatedAccess]
     ) -> Explanation:
-        """What would be decided now, without asking anyone or using a grant up."""
+        """Return the decision that would be made now, without asking anyone or using a grant up."""
         self._heed_withdrawn()
         judgements = tuple(self.policy.judge(access, operation) for access in accesses)
         used: list[Grant] = []
@@ -223,7 +223,7 @@ class Guard:
         return Explanation("allow", judgements[0].reason, judgements[0].rule, judgements)
 
     def _heed_withdrawn(self) -> None:
-        """What was allowed for good and taken back, by whichever process, counts no more."""
+        """Drop permanent permissions that the person has withdrawn, in any process."""
         saved_ids = self.policy.rules.saved_ids() if self._saved is not None else frozenset[str]()
         withdrawn = self._saved.withdrawn(saved_ids) if self._saved and saved_ids else None
         if withdrawn:
@@ -256,7 +256,7 @@ class Guard:
         return self.explain(request.conversation, request.operation, request.accesses)
 
     async def decide_outside(self, run: CommandRun, access: OutsideAccess) -> Decision:
-        """The decision on what a running command wants outside, while its system call waits."""
+        """Decide on an outside access of a running command, while its system call waits."""
         operation = operation_of(access)
         try:
             accesses = located(access, self.workspace)
@@ -272,7 +272,7 @@ class Guard:
     async def decide_again(
         self, run: CommandRun, refused: Sequence[OutsideAccess]
     ) -> tuple[Decision, tuple[str, ...]]:
-        """Whether a command that was refused something is run again, and what it may write to then.
+        """Ask whether a command runs again after refusals, and return the paths it may then write to.
 
         Always asked, for only the person can tell whether running it twice does harm.
         """
@@ -347,7 +347,7 @@ class Guard:
     async def _simulated(
         self, request: Request, judgements: Sequence[Judgement]
     ) -> tuple[ScopeOffer, ...]:
-        """What is on offer, with the figures of past calls."""
+        """Return the offered scopes with the figures of past calls."""
         sources = await self._sources() if request.operation == CONNECT else ()
         past: Sequence[DecisionEntry] = ()
         if self._history is not None:

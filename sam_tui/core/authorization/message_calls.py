@@ -1,4 +1,4 @@
-"""The calls of one message: which of them wait for which, and what the person answered ahead."""
+"""The calls of one message: which of them wait for which, and the person's answers ahead."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ class MessageCalls(Generic[R]):
     """Announces later calls of a message with an earlier one's question, and remembers the answers.
 
     ``behind`` names the requests of the calls that begin only once a call has ended. It lives as long
-    as the calls run: what was answered ahead is forgotten with a cancelled turn.
+    as the calls run: a cancelled turn ends the answers given ahead.
     """
 
     def __init__(self, behind: Callable[[CallId], Sequence[R]] = no_others) -> None:
@@ -75,7 +75,7 @@ class MessageCalls(Generic[R]):
         return tuple(coming)
 
     def remember(self, outcome: InquiryOutcome) -> None:
-        """Remember what the person answered, of the calls to come as well."""
+        """Remember the person's answer, also those on calls to come."""
         answer = outcome.answer
         self.answered += isinstance(answer, Approval) and answer.choice != "amend"
         for number, answer in outcome.ahead.items():
@@ -87,7 +87,7 @@ class MessageCalls(Generic[R]):
                 self.answered += 1
 
     def denial(self, call: CallId) -> tuple[ApprovalRequest, Approval] | None:
-        """The question that the person denied ahead: it stays denied, whatever became of it."""
+        """Return the question that the person denied ahead: it stays denied, whatever happened since."""
         _, question, answer = self._answers.get(call, (None, None, None))
         if question is None or answer is None or answer.choice != "deny":
             return None

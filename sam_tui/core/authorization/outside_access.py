@@ -1,4 +1,4 @@
-"""What a confined command wants outside of its folders, as something that the guard can judge."""
+"""The outside accesses of a confined command, in a form that the guard can judge."""
 
 import os
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class OutsideRun:
 
     @property
     def once(self) -> str:
-        """What a single yes covers, in words."""
+        """The extent of a single yes, in words."""
         if self.lasting:
             return f"exactly this, until {self.lasts} ends"
         return "exactly this, for this command"
@@ -98,7 +98,7 @@ def located(access: OutsideAccess, workspace: Workspace) -> tuple[LocatedAccess,
 
 
 def widened(refused: Sequence[OutsideAccess], workspace: Workspace) -> tuple[LocatedAccess, ...]:
-    """What has to be writable for the refused to succeed: files that are there, else their folders."""
+    """Return the paths to open for the refused accesses: existing files, else their folders."""
     accesses: dict[str, LocatedAccess] = {}
     for access in refused:
         if access.kind in ("connect", "read"):

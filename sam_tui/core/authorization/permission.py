@@ -92,7 +92,7 @@ def _request(plea: Plea, group: list[RememberedRefusal]) -> Request:
 
 
 def _brief(words: str) -> str:
-    """The agent's words in few short rows: none that a narrow window breaks looks like one of ours."""
+    """Return the agent's words in short rows: none that a narrow window breaks looks like one of ours."""
     plain = " ".join(words.split())
     rows = wrap(plain, _COLUMNS if plain.isascii() else _COLUMNS // 2)
     return "\n".join([*rows[:_ROWS], *(["[…]"] if len(rows) > _ROWS else [])])

@@ -28,7 +28,7 @@ TIMED_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class GuardTerms:
-    """What a person set about questions, and what the guard knows besides the policy.
+    """The person's settings about questions, and what the guard needs besides the policy.
 
     ``seconds`` is how long the counted choice of a question lasts, ``network`` whether confined
     commands reach the internet without a question, ``rehearses`` whether commands that do more than
@@ -81,9 +81,9 @@ class Request:
     asker: str = ""
     """The subagent that asks; empty for the agent itself."""
     then: str = ""
-    """What a yes leads to, if the question does not show it."""
+    """The consequence of a yes, if the question does not show it."""
     once: str = "this call only"
-    """What a single yes covers, in words."""
+    """The extent of a single yes, in words."""
     rehearsable: bool = False
     """Whether it can be tried on a copy of the workspace first."""
     called: str = ""
@@ -138,7 +138,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the guard would do with a request, and the judgement of each access in order."""
+    """The guard's decision about a request, and the judgement of each access in order."""
 
     outcome: str
     reason: str
@@ -153,17 +153,17 @@ class Explanation:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What the accesses are about, as a grant would name it."""
+        """The targets of the accesses, as a grant would name them."""
         return tuple(judgement.target for judgement in self.judgements if judgement.target)
 
 
 def no_preview() -> Sequence[Diff]:
-    """What a running program will write is not known before."""
+    """Return no changes: those of a running program are not known before."""
     return ()
 
 
 def unanswered(outcome: InquiryOutcome, verdict: Decision) -> Decision | None:
-    """The verdict on a question that nobody answered; None if the question became needless."""
+    """Return the verdict on a question that nobody answered; None if the question became needless."""
     if outcome.closed == "withdrawn":
         return None
     if outcome.closed == "unattended":
@@ -172,7 +172,7 @@ def unanswered(outcome: InquiryOutcome, verdict: Decision) -> Decision | None:
 
 
 def unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) -> Decision:
-    """The verdict on an answer that chooses nothing on offer: a denial, or what the person changed."""
+    """Return the verdict on an answer without a choice: a denial, or the person's own change."""
     if answer.choice == "amend" and question.draft is not None:
         return replace(verdict, outcome="amended", amendment=answer.amended)
     return verdict
@@ -181,7 +181,7 @@ def unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) ->
 def question_of(
     request: Request, explained: Explanation, policy: Policy, choices: tuple[ScopeChoice, ...]
 ) -> ApprovalRequest:
-    """The question that a request comes to."""
+    """Return the question for a request."""
     return ApprovalRequest(
         operation=request.operation,
         summary=request.summary,
@@ -224,8 +224,7 @@ class Refusals:
         )
 
     def add(self, request: Request, decision: Decision) -> None:
-        """Remember a refused request. One that a rule or hook refused is not kept: no permission overrides
-        those."""
+        """Remember a refused request, unless a rule or hook refused it: no permission overrides those."""
         settled = decision.outcome in ("allow", "amended") or decision.by in ("rule", "hook")
         if settled or not decision.targets:
             return

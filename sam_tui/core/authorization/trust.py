@@ -10,10 +10,10 @@ _NAMED = 4
 
 
 class FolderTrust:
-    """The standing of one folder; ``state`` is what was found when its files were read first.
+    """The trust in one folder; ``state`` is its state at the first read of its files.
 
-    What was trusted counts as it was then: a change to its policy or instruction files ends the
-    trust at the next look, and only the person gives it again.
+    Files count as they were when they were trusted: a change to its policy or instruction files
+    ends the trust at the next look, and only the person gives it again.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class FolderTrust:
 
     @property
     def trusted(self) -> bool:
-        """Whether the person trusts the folder as it was at the last look."""
+        """Whether the person trusts the folder in its state of the last look."""
         return self._state == "trusted"
 
     def look(self) -> TrustState:
@@ -46,7 +46,7 @@ class FolderTrust:
         return self._state
 
     def believed(self, *, deep: bool = False) -> tuple[Believed, ...]:
-        """What is there to believe: policy, hooks, skills, servers, instructions, prompts.
+        """Return what trust covers: policy, hooks, skills, servers, instructions, prompts.
 
         ``deep`` looks for instructions in the folders below, too.
         """
@@ -57,9 +57,9 @@ class FolderTrust:
         return self._store.inspect(self.folder)
 
     def vouches(self, name: str, data: bytes) -> bool:
-        """Whether the folder is trusted, and this is what the file of that name held then.
+        """Whether the folder is trusted, and the file of that name then had this content.
 
-        Anything else is a change, which ends the trust.
+        Other content is a change, which ends the trust.
         """
         if not self.trusted:
             return False

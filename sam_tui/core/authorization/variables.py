@@ -1,4 +1,4 @@
-"""Which variables of the environment look like secrets, and which of them commands may have."""
+"""Variables of the environment that look like secrets, and those that commands may have."""
 
 import fnmatch
 import os
@@ -33,7 +33,7 @@ _MISSING_CREDENTIALS = re.compile(
 
 
 def looks_secret(name: str, value: str) -> bool:
-    """Whether a variable looks like a secret: by its name, or by the form of what it holds."""
+    """Whether a variable looks like a secret, by its name or by the form of its value."""
     if not value or name in _JUDGED_BY_USE:
         return False
     if _KNOWN_FORM.search(value) or _PASSWORD_IN_URL.match(value):
@@ -47,7 +47,7 @@ def looks_secret(name: str, value: str) -> bool:
 class PassedVariables:
     """The variables with names of secrets that commands may have.
 
-    ``patterns`` are names with ``*`` and ``?``. What is ``reserved`` has to be named in full.
+    ``patterns`` are names with ``*`` and ``?``. A ``reserved`` variable has to be named in full.
     """
 
     patterns: tuple[str, ...] = ()

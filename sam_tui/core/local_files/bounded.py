@@ -51,7 +51,7 @@ def open_regular(path: str, *, root: str = "") -> int:
 
 
 def read_bounded(path: str, *, most: int, root: str = "", alone: bool = False) -> bytes:
-    """What a regular file holds, ``root`` as in ``open_regular``. Raises ``UnusableFile``.
+    """Return the content of a regular file; ``root`` is as in ``open_regular``. Raises ``UnusableFile``.
 
     ``most`` is how many bytes it may have; with ``alone`` it may have no other name anywhere.
     """

@@ -9,7 +9,7 @@ Signature = tuple[int, int, int]
 
 
 def signature_of(path: str) -> Signature | None:
-    """What tells whether a file (or a link itself) is still the same; None where there is none."""
+    """Return values that change with a file (or a link itself); None if there is none."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -24,7 +24,7 @@ class Unchanged(Generic[Made]):
         self._kept: dict[str, tuple[Signature, Made]] = {}
 
     def get(self, path: str, make: Callable[[], Made]) -> Made:
-        """What was made, or is made now. None is not kept: the same file may do later."""
+        """Return the value made for this version of the file, or make it. None is made anew."""
         signature = signature_of(path)
         cached = self._kept.get(path)
         if cached is not None and cached[0] == signature:

@@ -13,7 +13,7 @@ from sam_tui.core.errors import ConfigurationError
 def exclusive(path: str) -> Generator[None, None, None]:
     """Hold the only right to change a file; its folder is made for the owner alone.
 
-    Raises ``ConfigurationError`` where the system refuses, also for what is written meanwhile.
+    Raises ``ConfigurationError`` if the system refuses, also for writes inside the block.
     """
     folder = os.path.dirname(path)
     try:

@@ -10,7 +10,7 @@ class RealPaths:
         self._folders: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        """The real path; of what does not exist, as far as there is something."""
+        """Return the real path; for a missing one, with its existing part resolved."""
         folder, _, name = path.rpartition("/")
         if path[:1] != "/" or name in ("", ".", ".."):
             return os.path.realpath(path)

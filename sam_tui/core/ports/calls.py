@@ -23,9 +23,9 @@ class RequestPoint:
 class ModelCall:
     """One call of a model. ``at`` in seconds since the epoch, ``seconds`` and ``first`` from then on.
 
-    ``purpose`` is what it was for: ``answer`` or ``notes``; ``tools`` are the operations that its
-    answer called, ``fault`` is why it failed, ``todo`` is the item in progress when it began.
-    ``number`` counts a conversation's calls from 1; the log gives it.
+    ``purpose`` is ``answer`` or ``notes``; ``tools`` are the operations that its answer called,
+    ``fault`` is why it failed, ``todo`` is the item in progress when it began. ``number`` counts a
+    conversation's calls from 1; the log gives it.
     """
 
     at: float
@@ -43,7 +43,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as it was sent, and the response as lines of milliseconds, kind and text."""
+    """A sent request, and the response as lines of milliseconds, kind and text."""
 
     system: str
     tools_json: str
@@ -89,5 +89,5 @@ class CallLog(Protocol):
     def totals(
         self, by: UsageKey, *, since: float = 0.0, conversation: ConversationId | None = None
     ) -> Sequence[UsageRow]:
-        """What was used since a time, by a key: days in order, all else the dearest first."""
+        """Return what was used since a time, by a key: days in order, all else the dearest first."""
         ...

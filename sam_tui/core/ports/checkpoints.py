@@ -42,8 +42,8 @@ FileFate = Literal["restored", "deleted", "created"]
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """One file that is not as it was at a checkpoint; ``path`` is below the workspace. ``foreign``:
-    something else than the conversation's calls changed it, too, since then."""
+    """One file that differs from its state at a checkpoint; ``path`` is below the workspace.
+    ``foreign``: not only the conversation's calls changed it since then."""
 
     path: str
     fate: FileFate
@@ -56,7 +56,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class DroppedCheckpoints:
-    """How many of this workspace went, and the folders, by now gone, whose own did."""
+    """The number of this workspace's dropped checkpoints, and the missing folders that lost theirs."""
 
     checkpoints: int
     folders: tuple[str, ...] = ()
@@ -66,8 +66,8 @@ class DroppedCheckpoints:
 class RewindPlan:
     """The changes that a restore would make to the present workspace.
 
-    ``untouched`` counts files that only others changed: they stay. ``beyond`` is what calls did since
-    that cannot be taken back, ``omitted`` what no checkpoint holds, both in words.
+    ``untouched`` counts files that only others changed: they stay. ``beyond`` are later effects of
+    calls that cannot be taken back, ``omitted`` the files that no checkpoint has, both in words.
     """
 
     checkpoint: Checkpoint
@@ -93,7 +93,7 @@ class CheckpointStore(Protocol):
     """The checkpoints of one workspace, bounded by age and size. All raise ``CheckpointError``."""
 
     async def before(self, call: ChangingCall) -> int:
-        """Keep the files as they are, before ``call``; the id for ``after``."""
+        """Store the present files before ``call``; return the id for ``after``."""
         ...
 
     def after(self, checkpoint: int) -> None:
@@ -120,8 +120,8 @@ class CheckpointStore(Protocol):
     async def span(
         self, calls: Collection[CallId], conversations: Collection[ConversationId]
     ) -> tuple[FilesByPath, FilesByPath]:
-        """All files before the first, and after the last, of these calls and of the calls of these
-        conversations. What a person restored meanwhile is not among them."""
+        """Return all files before the first, and after the last, of these calls and of those of the
+        conversations. A person's restorations in between are not among them."""
         ...
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:

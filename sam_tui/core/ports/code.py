@@ -13,7 +13,7 @@ from sam_tui.core.ports.files import Files
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which content a file had: it changes with every write (``mtime`` in nanoseconds)."""
+    """The version of a file's content: it changes with every write (``mtime`` in nanoseconds)."""
 
     inode: int
     size: int
@@ -82,7 +82,7 @@ EditStep = Put | Move | Drop
 
 
 class EditableFiles(Files, Protocol):
-    """Files that are changed together or not at all, and only if they are as they were read."""
+    """Files that are changed all or none, and only if they are unchanged since they were read."""
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
         """A regular file at this moment, with at most ``limit`` bytes of content. Raises ``ToolError``."""
@@ -119,7 +119,7 @@ class JournalEntry:
 
 
 class EditJournal(Protocol):
-    """What every edit of a conversation replaced, within a bounded store: the oldest go first."""
+    """The content that edits of a conversation replaced, within a bounded store: the oldest go first."""
 
     def record(
         self,
@@ -139,13 +139,13 @@ class EditJournal(Protocol):
         ...
 
     def entries(self, conversation: ConversationId) -> Sequence[JournalEntry]:
-        """What can be undone, newest first. Raises ``StorageError``."""
+        """Return the edits that can be undone, newest first. Raises ``StorageError``."""
         ...
 
     def undo(self, conversation: ConversationId, entry: int) -> JournalEntry:
-        """Restore what the edit replaced, all of it or nothing, and forget the entry.
+        """Restore the content that the edit replaced, in full or not at all, and forget the entry.
 
-        Raises ``ToolError`` when there is no such entry or a file is not as the edit left it.
+        Raises ``ToolError`` if there is no such entry or a file changed after the edit.
         """
         ...
 
@@ -182,7 +182,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class FileFilter:
-    """Which files of the index; zero and empty mean any. Times in seconds since the epoch."""
+    """A filter on files of the index; zero and empty mean any. Times in seconds since the epoch."""
 
     name: str = ""
     extension: str = ""
@@ -212,7 +212,7 @@ class CodeIndex(Protocol):
         ...
 
     async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
-        """Scan, then read what changed. Bounded: what is left over waits for the next time."""
+        """Scan, then read what changed. Bounded: the rest waits for the next time."""
         ...
 
     async def passages(
@@ -228,7 +228,7 @@ class CodeIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Close what is open; nothing can be asked afterwards."""
+        """Close the index; nothing can be asked afterwards."""
         ...
 
 
@@ -299,7 +299,7 @@ class Checkers(Protocol):
         ...
 
     def read(self, check: Check, output: str) -> Sequence[Diagnostic]:
-        """What a checker found. Raises ``ToolError`` for output that is no report."""
+        """Return the findings of a checker. Raises ``ToolError`` for output that is no report."""
         ...
 
     def inspect(self, path: str, data: bytes) -> Sequence[Diagnostic] | None:

@@ -24,10 +24,10 @@ EXTENSIONS: Mapping[DocumentFormat, str] = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """What a document says: plain text or Markdown, without control characters.
+    """The text of a document: plain text or Markdown, without control characters.
 
-    ``format`` is what it was found to be (``pdf``, ``html``, ``feed``, ``json`` ...). ``properties``
-    are in the order to show: pages, author, published and the like. ``notes`` say what was left out.
+    ``format`` is the detected format (``pdf``, ``html``, ``feed``, ``json`` ...). ``properties`` are in
+    the order to show: pages, author, published and the like. ``notes`` name omitted parts.
     """
 
     text: str
@@ -68,7 +68,7 @@ def _bounded(paragraph: str, size: int) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Styling:
-    """How a document looks: sizes, margin and page in points (1/72 inch), spacing in lines."""
+    """The look of a document: sizes, margin and page in points (1/72 inch), spacing in lines."""
 
     font_size: float = 12.0
     heading_sizes: tuple[float, float, float] = (24.0, 20.0, 16.0)
@@ -104,7 +104,7 @@ class Documents(Protocol):
     async def select(
         self, data: bytes, selectors: Mapping[str, str], *, media_type: str = "", url: str = ""
     ) -> Mapping[str, Sequence[str]]:
-        """What each named CSS selector finds in an HTML page; ``selector@attribute`` for an attribute.
+        """Return the matches of each named CSS selector, or ``selector@attribute``, in an HTML page.
 
         An invalid selector raises ``errors.ToolError``.
         """

@@ -114,7 +114,7 @@ class GrepHit:
 
 @dataclass(frozen=True, slots=True)
 class GrepRequest:
-    """What to look for. ``include`` is a glob on paths; empty for all files."""
+    """A search for text. ``include`` is a glob on paths; empty for all files."""
 
     where: Location
     pattern: str
@@ -154,7 +154,7 @@ Hear = Callable[[str], None]
 
 
 def unheard(_: str) -> None:
-    """Ignores progress that nobody listens to."""
+    """Ignores progress if nobody listens."""
 
 
 class Search(Protocol):

@@ -72,7 +72,7 @@ class FleetControl(Protocol):
         ...
 
     def inquiries(self, id: str) -> Sequence[FleetInquiry]:
-        """What tasks of a fleet ask. Raises as ``tasks``."""
+        """Return the open questions of a fleet's tasks. Raises as ``tasks``."""
         ...
 
     def answer(self, id: str, inquiry: str, reply: str) -> None:

@@ -56,7 +56,7 @@ class Occasion:
 
 @dataclass(frozen=True, slots=True)
 class HookConfinement:
-    """How a hook's command is held: real folders that it may write to, and who is asked for more."""
+    """The confinement of a hook's command: real folders that it may write to, and whom to ask for more."""
 
     writable: tuple[str, ...]
     network: Network
@@ -105,7 +105,7 @@ class Hooks(Protocol):
         ...
 
     def problems(self) -> Sequence[str]:
-        """What came to be wrong with the files since this was last asked, in sentences."""
+        """Return the faults of the files that are new since the last call, in sentences."""
         ...
 
     def listing(self) -> HookListing:

@@ -1,4 +1,4 @@
-"""Memory: what is remembered, imported and archived. Whatever returned is committed."""
+"""Memory: memories, imported documents, the archive. Each change is committed on return."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ class LearntHit:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """Anything remembered, as a person lists it.
+    """A memory, a note or a piece of knowledge, for a person's list.
 
     ``kind`` is a ``MemoryType``, a ``LearntKind`` or ``note``; ``key`` is a note's, else empty;
     ``stored_at`` in seconds since the epoch.
@@ -140,7 +140,7 @@ class ArchivedChunk:
 
 @dataclass(frozen=True, slots=True)
 class PruneRule:
-    """What long-term knowledge to keep: newer than, at least as sure as, and how many of a kind."""
+    """The long-term knowledge to keep: its age, its confidence, and how many of a kind."""
 
     max_age_days: float = 90.0
     min_confidence: float = 0.3
@@ -180,15 +180,15 @@ class MemoryStore(Protocol):
         ...
 
     def recent(self, scope: Scope, since: float) -> Sequence[Memory]:
-        """What was stored since then (seconds since the epoch), oldest first."""
+        """Return the memories stored since then (seconds since the epoch), oldest first."""
         ...
 
     def counts(self, scope: Scope) -> Mapping[str, int]:
-        """How many memories there are of each type."""
+        """Return how many memories there are of each type."""
         ...
 
     def forget(self, scope: Scope, *, source: str) -> int:
-        """Delete what came from a source, such as a document's old version; returns how many."""
+        """Delete the memories of a source, such as a document's old version; return how many."""
         ...
 
 
@@ -208,7 +208,7 @@ class KeyValueStore(Protocol):
         ...
 
     def search(self, scope: Scope, query: str) -> Sequence[tuple[str, str]]:
-        """Key and content of the notes that hold the text, whatever its case, newest first."""
+        """Return key and content of the notes that contain the text, in any case, newest first."""
         ...
 
     def keys(self, scope: Scope) -> Sequence[tuple[str, str]]:
@@ -228,7 +228,7 @@ class KnowledgeStore(Protocol):
         ...
 
     def list(self, scope: Scope, kind: LearntKind | None = None) -> Sequence[Learnt]:
-        """What is known, surest first, then newest."""
+        """Return the learnt knowledge, surest first, then newest."""
         ...
 
     def search(
@@ -238,7 +238,7 @@ class KnowledgeStore(Protocol):
         ...
 
     def prune(self, scope: Scope, rule: PruneRule) -> int:
-        """Forget what the rule does not keep; returns how many."""
+        """Forget the entries that the rule excludes; return how many."""
         ...
 
 
@@ -246,7 +246,7 @@ class MemoryEntries(Protocol):
     """Memories, notes and knowledge of all scopes together."""
 
     def entries(self) -> Sequence[MemoryEntry]:
-        """Everything remembered, newest first."""
+        """Return all entries, newest first."""
         ...
 
     def delete(self, entry: MemoryEntry) -> bool:
@@ -255,7 +255,7 @@ class MemoryEntries(Protocol):
 
 
 class DocumentStore(Protocol):
-    """Which documents a conversation imported."""
+    """The documents that a conversation imported."""
 
     def record(self, conversation: ConversationId, document: ImportedDocument) -> None:
         """Keep it; an earlier import from the same source is replaced."""
@@ -289,5 +289,5 @@ class Archive(Protocol):
         ...
 
     def topics(self, conversations: Sequence[ConversationId], limit: int) -> Sequence[str]:
-        """What the chunks are about, the most frequent topics first."""
+        """Return the topics of the chunks, the most frequent first."""
         ...

@@ -1,4 +1,4 @@
-"""The model: what it is sent, what comes back, where others can be had; and models that embed texts."""
+"""The model: requests, answers, and the catalog of models; and models that embed texts."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,7 +83,7 @@ class OpaqueDelta:
 
 @dataclass(frozen=True, slots=True)
 class UsageDelta:
-    """What the call used; at most once, near the end."""
+    """The tokens and money that the call used; at most once, near the end."""
 
     usage: Usage
 
@@ -106,12 +106,12 @@ class Model(Protocol):
 
     @property
     def host(self) -> str:
-        """Where requests go: host and port, or a provider's name; empty where they go nowhere."""
+        """The target of requests: host and port, or a provider's name; empty if they go nowhere."""
         ...
 
     @property
     def context_tokens(self) -> int | None:
-        """How long a request and its answer may be together, or None when that is not known."""
+        """The most tokens of a request and its answer together, or None if that is not known."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
@@ -166,7 +166,7 @@ class ModelCatalog(Protocol):
         ...
 
     def price(self, offer: ModelOffer) -> Price | None:
-        """What the model costs, where that is known before a call. Reads a large file."""
+        """Return the price of the model if it is known before a call. Reads a large file."""
         ...
 
     def key_variable(self, offer: ModelOffer) -> str:

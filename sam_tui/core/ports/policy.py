@@ -1,4 +1,4 @@
-"""Policy: what the guard reads from outside: shell text, rule files, trust and its own history."""
+"""Policy: the guard's sources: shell text, rule files, trust and its own history."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class ShellParser(Protocol):
 class Believed:
     """A file of a folder that counts once the folder is trusted.
 
-    ``meaning`` says in words what it would do, ``text`` is its beginning, empty for binary content.
+    ``meaning`` is its effect in words, ``text`` its beginning, empty for binary content.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Believed:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A folder as it was read once: the files that would count in it, and the digests of exactly those.
+    """The state of a folder in one read: the files that would count in it, and their digests.
 
     ``digests`` are None where there is too much of it.
     """
@@ -100,18 +100,18 @@ class Inspection:
 
 
 class TrustStore(Protocol):
-    """Which folders the person trusts, and with which content of their policy files."""
+    """The folders that the person trusts, and the content of their files at that time."""
 
     def state(self, folder: str) -> TrustState:
         """The trust in a folder; ``folder`` is a real path."""
         ...
 
     def changes(self, folder: str) -> tuple[str, ...]:
-        """What differs from when it was trusted, in words; empty unless its state is ``changed``."""
+        """Return what differs from when it was trusted, in words; empty unless its state is ``changed``."""
         ...
 
     def believed(self, folder: str, *, deep: bool = False) -> tuple[Believed, ...]:
-        """What would count in a folder, by name; the longest lists are cut.
+        """Return the files of a folder that trust covers, by name; the longest lists are cut.
 
         ``deep`` looks for instructions in the folders below, too.
         """
@@ -131,7 +131,7 @@ class TrustStore(Protocol):
         ...
 
     def trust(self, folder: str, shown: Inspection | None = None) -> None:
-        """Trust a folder as it is now, or as it was when it was shown.
+        """Trust a folder in its present state, or in the one that was shown.
 
         Raises ``ConfigurationError`` when it cannot be stored.
         """
@@ -147,14 +147,14 @@ class TrustStore(Protocol):
 
 
 class RuleStore(Protocol):
-    """Where the person keeps what they allowed for good: their own policy file, nothing else."""
+    """The store of permanent permissions: the person's own policy file, nothing else."""
 
     def add(self, grant: "SavedGrant") -> str:
         """Write it down; its id. Raises ``ConfigurationError`` when the file cannot be written."""
         ...
 
     def withdrawn(self, identifiers: Collection[str]) -> frozenset[str]:
-        """Those ids of rules (``user:…``) that are no longer written down."""
+        """Return the ids of rules (``user:…``) that are no longer in the file."""
         ...
 
 
@@ -162,8 +162,8 @@ class RuleStore(Protocol):
 class SavedGrant:
     """A permission to keep: ``workspace`` is the folder it holds in, empty for everywhere.
 
-    At most one of ``path`` (real, with what lies below), ``command`` (words of a prefix) and
-    ``host`` is set; none for the tool of an MCP server, which its operation names.
+    At most one of ``path`` (real, with everything below), ``command`` (words of a prefix) and ``host``
+    is set; none for the tool of an MCP server, which its operation names.
     """
 
     operation: str
@@ -191,7 +191,7 @@ class GrantLedger(Protocol):
     """Publishes live grants to other processes, and receives their revocations."""
 
     def publish(self, grants: Sequence[LiveGrant]) -> None:
-        """Show what is granted now; never raises."""
+        """Publish the present grants; never raises."""
         ...
 
     def revoked(self) -> frozenset[str]:
@@ -213,10 +213,10 @@ class DecisionEntry:
 
 @dataclass(frozen=True, slots=True)
 class DecisionFilter:
-    """Which decisions are wanted: what is left empty lets everything through.
+    """A filter on decisions; empty fields do not restrict.
 
     ``workspace`` is the real path of a folder, whose conversations count; ``refused`` leaves out
-    what was allowed; every word of ``text`` must stand somewhere in the decision, in any case.
+    allowed calls; every word of ``text`` must occur in the decision, in any case.
     """
 
     workspace: str = ""
@@ -232,7 +232,7 @@ class DecisionLog(Protocol):
 
 
 class DecisionHistory(Protocol):
-    """What was decided before, in pieces; any thread may ask. Raises ``StorageError``."""
+    """Past decisions, in pieces; any thread may ask. Raises ``StorageError``."""
 
     def past(self, workspace: str, operation: str, *, limit: int) -> Sequence[DecisionEntry]:
         """The last decisions on one operation in a folder's conversations, newest first."""

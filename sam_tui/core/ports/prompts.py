@@ -18,8 +18,8 @@ class Prompt:
     """A system prompt, a personality to speak with, or a mini prompt that is repeated to the model.
 
     ``id`` is stable: it comes from the source and the file's name, such as ``user:tests-first``.
-    ``active`` is false for a workspace's prompt until the person trusts the folder. ``enabled`` is
-    what the file says of itself; ``PromptLibrary.enabled_mini`` knows what the person chose.
+    ``active`` is false for a workspace's prompt until the person trusts the folder. ``enabled`` is the
+    file's own default; ``PromptLibrary.enabled_mini`` knows the person's choice.
     """
 
     id: str
@@ -59,7 +59,7 @@ class PromptLibrary(Protocol):
         ...
 
     def list_personalities(self) -> PromptListing:
-        """The personalities: how an agent speaks, whatever its system prompt."""
+        """The personalities: ways in which an agent speaks, with any system prompt."""
         ...
 
     def list_mini(self) -> PromptListing:
@@ -80,7 +80,7 @@ class PromptLibrary(Protocol):
 
 
 class PromptChoices(Protocol):
-    """Which mini prompts the person turned on or off, by conversation. Whatever returned is kept."""
+    """The mini prompts that the person turned on or off, by conversation; stored at once."""
 
     def chosen(self, conversation: ConversationId) -> Mapping[str, bool]:
         """Prompt id -> on or off, for those that were chosen."""
@@ -113,7 +113,7 @@ class UserReminderListing:
 
 
 class UserReminders(Protocol):
-    """The person's own reminders, as they stand now."""
+    """The person's own reminders in their present form."""
 
     def read(self) -> UserReminderListing:
         """All of them; a broken file is a problem, never an error."""
@@ -243,14 +243,14 @@ class DefinitionFile:
 
 
 class DefinitionSource(Protocol):
-    """Where the files of workflows and personas are found."""
+    """The files of workflows and personas."""
 
     def files(self) -> Sequence[DefinitionFile]:
         """Every workflow and persona file: package, then user, then project, each by path."""
         ...
 
     def read(self, path: str) -> DefinitionFile:
-        """The workflow of the project in one file; ``fault`` says what is wrong with it."""
+        """Read one file as a workflow of the project; ``fault`` says what is wrong with it."""
         ...
 
     def create(self, name: str) -> str:

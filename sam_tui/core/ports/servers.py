@@ -18,8 +18,8 @@ class ServerReport:
     """One server. ``target`` is its command line or URL, with no value that may be secret.
 
     ``tools`` are the names the model knows, ``left_out`` says why others are not offered; ``log`` is
-    the end of what it printed on standard error and in its log. ``version`` is of the protocol, once
-    it is there; ``instructions`` is what it says of itself; ``login`` says whether a login is kept.
+    the end of its standard error and its log. ``version`` is the protocol's, once known;
+    ``instructions`` are the server's own; ``login`` says whether a login is stored.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ServerPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ServerNames:
-    """What a message may name of servers: resources and their templates as ``SERVER:URI``, and prompts."""
+    """The names of servers in messages: ``SERVER:URI`` of resources and templates, and prompts."""
 
     resources: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
@@ -102,12 +102,12 @@ class McpServers(Protocol):
         ...
 
     async def complete(self, typed: TypedValue) -> Sequence[str]:
-        """The values that the server proposes for what was typed; empty if it proposes none."""
+        """Return the values that the server proposes for the typed text; empty if it proposes none."""
         ...
 
     def accesses(self, name: str) -> Sequence[Access]:
-        """What a call of an offered tool touches, by the last list of its server; empty if no server that
-        may be used has it. None is started."""
+        """Return the accesses of a call, by the server's last tool list; empty if no usable server has
+        the tool. Starts no server."""
         ...
 
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""Conversations: stored, where whatever returned is committed, and as files for people and programs."""
+"""Conversations: stored, each change committed on return, and as files for people and programs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from sam_tui.core.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class ConversationRecord:
-    """What a list of conversations shows. Times in seconds since the epoch."""
+    """An entry of a list of conversations. Times in seconds since the epoch."""
 
     id: ConversationId
     workspace: str
@@ -31,7 +31,7 @@ class ConversationRecord:
 
 @dataclass(frozen=True, slots=True)
 class SearchMatch:
-    """A conversation with messages that hold what was searched for.
+    """A conversation with matching messages.
 
     ``position`` and ``kind`` are of the best; ``excerpt`` has the words between characters 2 and 3.
     """
@@ -58,7 +58,7 @@ class CallDisplay:
 
 @dataclass(frozen=True, slots=True)
 class StoredNotice:
-    """What the program said to the person in a conversation; the model does not read it.
+    """A message of the program to the person in a conversation; the model does not read it.
 
     ``above`` counts the messages that came before it. ``at`` is in seconds since the epoch; ``level`` is
     ``info``, ``warning`` or ``error``.
@@ -93,7 +93,7 @@ class Writer:
 
 
 class ConversationStore(Protocol):
-    """Conversations on disk. Whatever returned is committed; raises ``errors.StorageError``."""
+    """Conversations on disk, each change committed on return; raises ``errors.StorageError``."""
 
     def create(
         self,
@@ -117,7 +117,7 @@ class ConversationStore(Protocol):
     def latest(self, workspace: str) -> ConversationRecord | None: ...
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]: ...
     def prompts(self, workspace: str | None, limit: int) -> Sequence[UserPrompt]:
-        """What was last asked in this workspace (None: anywhere), oldest first; nothing of subagents."""
+        """Return the last prompts in this workspace (None: anywhere), oldest first; none of subagents."""
         ...
 
     def children(self, conversation: ConversationId) -> Sequence[ConversationRecord]:
@@ -130,7 +130,7 @@ class ConversationStore(Protocol):
         messages: Sequence[Message],
         display: CallDisplay | None = None,
     ) -> None:
-        """Add messages at the end, and what was shown of a call, all or none."""
+        """Add messages at the end, and a call's displays, all or none."""
         ...
 
     def call_displays(self, conversation: ConversationId) -> Mapping[CallId, CallDisplay]:
@@ -138,11 +138,11 @@ class ConversationStore(Protocol):
         ...
 
     def messages(self, conversation: ConversationId) -> list[Message]:
-        """The history as the model sees it: an opening replaces what was dropped."""
+        """Return the model's view of the history: an opening replaces dropped messages."""
         ...
 
     def moments(self, conversation: ConversationId) -> list[float]:
-        """When each of ``messages`` was stored, in seconds since the epoch."""
+        """Return when each of ``messages`` was stored, in seconds since the epoch."""
         ...
 
     def everything(self, conversation: ConversationId) -> list[Message]:
@@ -174,7 +174,7 @@ class ConversationStore(Protocol):
         opening: Sequence[Message],
         archived: Sequence[ArchivedChunk] = (),
     ) -> None:
-        """Let ``opening`` stand for the first ``dropped`` of ``messages``; nothing is deleted.
+        """Replace the first ``dropped`` of ``messages`` by ``opening``; nothing is deleted.
 
         ``archived`` enters the archive in the same step: all of it is there, or nothing.
         """
@@ -221,14 +221,14 @@ class ConversationStore(Protocol):
         ...
 
     def user_prompts(self, conversation: ConversationId) -> Sequence[UserPrompt]:
-        """What the person asked in a conversation, oldest first, compacted or not."""
+        """Return the person's prompts in a conversation, oldest first, compacted or not."""
         ...
 
     def fork(
         self, conversation: ConversationId, copy: ConversationId, *, at: int | None = None
     ) -> None:
         """Make ``copy`` a new conversation with the same history, todos, pins, choices, results, and
-        archive of what left the context.
+        archive.
 
         With ``at`` it ends at the message of that position: ahead of it where it is a prompt, else
         behind the results of its step. Raises ``UsageError`` where there is no such message.
@@ -335,7 +335,7 @@ class ConversationDocument:
 
     Files are written with its notices and read without them.
 
-    ``skipped`` counts what the file had that could not be read.
+    ``skipped`` counts the unreadable parts of the file.
     """
 
     title: str

@@ -12,7 +12,7 @@ AspectRatio = Literal["1:1", "3:2", "2:3", "4:3", "3:4", "16:9", "9:16"]
 
 @dataclass(frozen=True, slots=True)
 class ImageOrder:
-    """What to draw. ``width`` and ``height`` in pixels, both or neither; empty ``model``: the default."""
+    """An order for images. ``width`` and ``height``: pixels, both or neither; no ``model``: the default."""
 
     prompt: str
     count: int = 1
@@ -36,7 +36,7 @@ class ImageMaker(Protocol):
 
     @property
     def name(self) -> str:
-        """Where and by which model images are made."""
+        """The address and the model by which images are made."""
         ...
 
     async def make(self, order: ImageOrder) -> Sequence[ImageFile]:
@@ -52,7 +52,7 @@ SerpEngine = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a URL gave, decompressed. ``url`` is where it ended after redirects.
+    """The response of a URL, decompressed. ``url`` is the last one after redirects.
 
     Header names are lower case; ``media_type`` is without parameters. ``truncated`` when the body
     was cut at the limit.
@@ -137,13 +137,13 @@ class Web(Protocol):
         ...
 
     def refusal(self, url: str) -> str:
-        """Why a URL is refused before its name is resolved; empty if it is not."""
+        """Return why a URL is refused before its name is resolved; empty if it is not."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WebPassage:
-    """Where a checked URL may be connected to: its host by name, and the addresses, best first."""
+    """The permitted connection for a checked URL: its host by name, and the addresses, best first."""
 
     host: str
     addresses: tuple[str, ...]
@@ -153,7 +153,7 @@ class UrlGuard(Protocol):
     """Judges the URLs of requests that other parts send, such as the MCP client."""
 
     async def passage(self, url: str) -> WebPassage:
-        """Where this URL leads. Raises ``ToolError`` for one that is refused or not found."""
+        """Return the connection for this URL. Raises ``ToolError`` for one that is refused or not found."""
         ...
 
 

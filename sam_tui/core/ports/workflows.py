@@ -1,8 +1,8 @@
 """Workflows on disk: rows, and the unit of work that changes them.
 
-A row is the whole of what is stored about a thing; ``save_*`` inserts or replaces it by its key.
-Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text; most
-have a property without that ending, which reads it.
+A row has everything that is stored about a thing; ``save_*`` inserts or replaces it by its key. Times
+are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text; most have a
+property without that ending, which reads it.
 """
 
 import json
@@ -34,8 +34,8 @@ class StepQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRow:
-    """One run of a definition; ``version`` names the pinned definition, ``personas_json`` maps
-    names to pinned hashes, ``conversation`` is the one that drives it (or empty)."""
+    """One run of a definition; ``version`` names the pinned definition, ``personas_json`` maps names to
+    pinned hashes, ``conversation`` drives it (or is empty)."""
 
     id: str
     workflow: str
@@ -55,12 +55,12 @@ class ExecutionRow:
 
     @property
     def params(self) -> dict[str, Any]:
-        """What it was started with."""
+        """The parameters of the execution."""
         return json.loads(self.params_json)
 
     @property
     def question(self) -> StepQuestion | None:
-        """What it asks a person; None for nothing."""
+        """The question to a person; None if there is none."""
         if not self.question_json:
             return None
         fields = json.loads(self.question_json)
@@ -92,7 +92,7 @@ class StepRow:
 
     @property
     def output(self) -> dict[str, Any] | None:
-        """What the last success came to."""
+        """The output of the last success; None if there is none."""
         return json.loads(self.output_json) if self.output_json else None
 
 
@@ -167,7 +167,7 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """What the host itself saw while an attempt ran: a call, how it ended, and a hash of its result."""
+    """A call that the host recorded during an attempt: how it ended, and a hash of its result."""
 
     id: str
     execution: str
@@ -183,7 +183,7 @@ class EvidenceRow:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactRow:
-    """What a step left behind, without its text. ``size`` in bytes of UTF-8."""
+    """An artifact of a step, without its text. ``size`` in bytes of UTF-8."""
 
     id: str
     execution: str
@@ -199,7 +199,7 @@ class ArtifactRow:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What was handed in about it."""
+        """The metadata that the step handed in."""
         return json.loads(self.metadata_json)
 
 
@@ -249,7 +249,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A definition file as it was last seen; ``missing_at`` is set when it has vanished."""
+    """A definition file in its last seen form; ``missing_at`` is set after it has vanished."""
 
     origin: Origin
     kind: Literal["workflow", "persona"]
@@ -261,7 +261,7 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class FindingQuery:
-    """Which findings; empty fields do not restrict. ``text`` is searched as words."""
+    """A filter on findings; empty fields do not restrict. ``text`` is searched as words."""
 
     execution: str = ""
     scope: str = ""
@@ -274,7 +274,7 @@ class FindingQuery:
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Which events; empty fields do not restrict. ``newest`` turns the order round."""
+    """A filter on events; empty fields do not restrict. ``newest`` turns the order round."""
 
     execution: str = ""
     type: str = ""
@@ -285,7 +285,7 @@ class EventQuery:
 
 
 class WorkflowReader(Protocol):
-    """Reads what is committed, or within a unit what the unit has done so far."""
+    """Reads committed rows, or within a unit also its own changes."""
 
     def execution(self, execution: str) -> ExecutionRow | None: ...
     def executions(self, *, state: str = "", limit: int = 50) -> Sequence[ExecutionRow]:
@@ -330,7 +330,7 @@ class WorkflowReader(Protocol):
 
     def events(self, query: EventQuery) -> Sequence[EventRow]: ...
     def revision(self) -> object:
-        """What differs once anything was written, here or by another process."""
+        """Return a value that differs after any write, by this process or another."""
         ...
 
     def pinned(self, sha256: str) -> str | None:
@@ -344,10 +344,10 @@ class WorkflowUnit(WorkflowReader, Protocol):
     """One write transaction, committed whole when its block ends, or not at all."""
 
     def follow_clock(self, now: float, running: float, boot: str) -> None:
-        """Note the time of day beside the seconds that a start of the machine lasts.
+        """Note the time of day and the seconds since the machine's start.
 
-        By how much the time of day was put elsewhere since it was noted, by as much are the times of
-        what is open: deadlines, tokens, beginnings.
+        Deadlines, tokens and beginnings of open steps move by as much as the clock was set since the
+        last note.
         """
         ...
 
@@ -380,7 +380,7 @@ class WorkflowUnit(WorkflowReader, Protocol):
 
 
 class WorkflowStore(Protocol):
-    """The store of one data folder. Whatever returned is committed; raises ``StorageError``."""
+    """The store of one data folder, each change committed on return; raises ``StorageError``."""
 
     @property
     def reader(self) -> WorkflowReader: ...

@@ -1,1 +1,1 @@
-"""What the model reads: system prompt, reminders, and the builder of a request."""
+"""The input of the model: system prompt, reminders, and the builder of a request."""

@@ -1,7 +1,7 @@
-"""What a message names: files after an ``@``, and resources and prompts of MCP servers.
+"""Attachments that a message names: files after an ``@``, and resources and prompts of MCP servers.
 
 Files are read as the guard allows. ``@server:uri`` is a resource, ``/server:prompt words`` a prompt:
-each is fetched by a call of the server's own tool for it, so that guard, hooks and log see what is sent.
+each is fetched by a call of the server's own tool for it, so that guard, hooks and log see the request.
 """
 
 import json
@@ -203,7 +203,7 @@ class Attachments:
 
 
 class Refused(str):
-    """Why a file is not attached."""
+    """The reason why a file is not attached."""
 
     __slots__ = ()
 

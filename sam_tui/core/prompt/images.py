@@ -1,4 +1,4 @@
-"""What counts as an image that a model is shown."""
+"""Images that may be shown to a model."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""Reminders: what one may look at, and when it is added. Append-only, so what was sent stays as sent.
+"""Reminders: their input, and when one is added. Append-only: sent messages never change.
 
 Every reminder with new content is put right before a new user message (seed 004,
 Injection Flow). Inside a tool loop one is appended only when it changed since the model last saw it.
@@ -43,7 +43,7 @@ class Reminder(Protocol):
     def name(self) -> str: ...
 
     def content(self, view: TurnView) -> str | None:
-        """What to remind of now, without the wrapper, or None."""
+        """Return the text of the reminder without its wrapper, or None if nothing is due."""
         ...
 
 
@@ -52,7 +52,7 @@ ReminderChoice = Literal["muted", "pinned"]
 
 
 class ReminderChoices(Protocol):
-    """What the person chose for reminders, by conversation. Whatever returned is kept."""
+    """The person's choices for reminders, by conversation; stored at once."""
 
     def chosen(self, conversation: ConversationId) -> Mapping[str, ReminderChoice]:
         """The person's choices by name of the reminder."""
@@ -67,7 +67,7 @@ class ReminderChoices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Injectors:
-    """The reminders of a runtime in their order, what is chosen for them, and what takes secrets out."""
+    """The reminders of a runtime in their order, the choices for them, and the redaction of secrets."""
 
     reminders: Sequence[Reminder]
     choices: ReminderChoices
@@ -88,7 +88,7 @@ AGAIN_CALLS, AGAIN_TOKENS = 25, 20_000
 
 
 def _far(messages: Sequence[Message]) -> bool:
-    """Whether what was said since a reminder is so much that the model may have lost sight of it."""
+    """Whether so much was said since a reminder that the model may no longer attend to it."""
     calls = sum(message.kind == "assistant" for message in messages)
     return calls >= AGAIN_CALLS or sum(len(m.text) for m in messages) // 4 >= AGAIN_TOKENS
 
@@ -103,7 +103,7 @@ def due_reminders(
 ) -> list[ReminderMessage]:
     """The reminders to append now, in injection order; ``clean`` takes secrets out of them.
 
-    ``choices`` is what the person chose, by name.
+    ``choices`` are the person's, by name.
     """
     choices = choices or {}
     due: list[ReminderMessage] = []
@@ -165,7 +165,7 @@ def described(image: Image) -> str:
 
 
 def takes_images(model: Model | None) -> bool:
-    """Whether a model takes images, as far as that is known: one that nothing is known of may."""
+    """Whether a model takes images; True if nothing is known of it."""
     return getattr(model, "sees_images", None) is not False
 
 

@@ -1,4 +1,4 @@
-"""The one builder of a model request: system, tools, history. Streaming or not, it is the same."""
+"""The builder of all model requests, streamed or not: system prompt, tools, history."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -75,7 +75,7 @@ class RequestBuilder:
         return ModelRequest(self._system, self._tools_json, messages)
 
     def reminders(self, history: Conversation, *, new_message: bool) -> list[ReminderMessage]:
-        """What to append to the history before the next request."""
+        """Return the reminders to append to the history before the next request."""
         view = TurnView(
             history.conversation,
             history.messages,

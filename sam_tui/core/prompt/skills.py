@@ -20,7 +20,7 @@ _ARGUMENT = re.compile(r"\$(?:ARGUMENTS|([1-9]))")
 def worded(
     text: str, offered: OfferedSkills, commands: "Callable[[], DefinitionListing] | None" = None
 ) -> str:
-    """The message as the model reads it; any other stays as it is. Commands go before skills."""
+    """Return the message as the model reads it: with its command, else its skill, put in."""
     match = _CALL.fullmatch(text.strip())
     if match is None:
         return text

@@ -38,8 +38,8 @@ MINIMAL = "built-in:minimal"
 def guidance(prompts: PromptLibrary, prompt_id: str, personality: str = "") -> str:
     """The text of a system prompt, and of a personality after it where one is named.
 
-    The id of a personality alone means the default prompt with it. Raises ``UsageError`` for
-    one that is not there or not active.
+    The id of a personality alone means the default prompt with it. Raises ``UsageError`` for one that
+    is missing or inactive.
     """
     prompt = _active(prompts, prompt_id, ("system", "personality"))
     if prompt.kind == "personality":
@@ -89,7 +89,7 @@ class PromptChoice:
         return system_prompt(words, workspace, short=short)
 
     def short(self, prompts: PromptLibrary, workspace: Workspace) -> str:
-        """For models with a short context: what the person chose stays, the default gives way to the
+        """Return the prompt for a short context: the person's choice stays, the default becomes the
         minimal one."""
         choice, minimal = self, prompts.get(MINIMAL)
         if self == PromptChoice(personality=self.personality) and minimal and minimal.active:

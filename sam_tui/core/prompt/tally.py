@@ -1,4 +1,4 @@
-"""What reminders ask of a history, counted as it grows: a message is looked at once, not every turn."""
+"""Counts of a history for reminders, updated as it grows: each message is read once, not every turn."""
 
 from collections.abc import Callable, Iterable, Sequence, Set
 
@@ -11,7 +11,7 @@ SUMMARY = "thread_summary"
 class Tally:
     """Counts over a sequence of messages that only grows at its end.
 
-    ``earlier`` gives what a compaction took from its beginning; ``collect`` alone looks at that.
+    ``earlier`` returns the messages that a compaction removed; only ``collect`` reads them.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Tally:
 
     @property
     def prompts(self) -> int:
-        """How many messages are the person's."""
+        """The number of the person's messages."""
         self._count()
         return self._prompts
 
@@ -60,8 +60,7 @@ class Tally:
         return () if index is None else self._messages[index + 1 :]
 
     def collect(self, name: str, of: Callable[[Message], Iterable[str]]) -> Set[str]:
-        """All that ``of`` gives for the messages and those that left; it always is the same function for a
-        name."""
+        """Return all values of ``of``, the same function for a name, in messages present and removed."""
         if name not in self._collected:
             left = self._earlier() if self.compacted else ()
             self._collected[name] = (0, {value for message in left for value in of(message)})

@@ -1,5 +1,4 @@
-"""What a secret looks like: the well-known forms of keys and tokens, and values whose name tells that
-they are secret."""
+"""The forms of secrets: well-known keys and tokens, and values with a telling name."""
 
 import math
 import re
@@ -156,7 +155,7 @@ _WORD = r"[^\s\"'`<>|;&\\]"
 def _form(
     name: str, body: str, *hints: str, convinces: Callable[[str], bool] = _certain
 ) -> SecretForm:
-    """A separate token: no character of its own alphabet before or after it."""
+    """Return the form of a separate token, without a character of its own alphabet before or after it."""
     return SecretForm(name, hints, rf"{_ALONE}(?P<value>{body})(?![A-Za-z0-9])", convinces)
 
 
@@ -313,7 +312,7 @@ def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
 
 
 def telling(name: str, value: str) -> bool:
-    """Whether a value that has a name of its own, as in an object, is a secret by both."""
+    """Whether a named value, as in an object, is a secret by its name and its form."""
     named = bool(_TELLING.search(name)) and not _NAME_ENDS.search(name)
     return named and len(value) >= 8 and not re.search(r"\s", value) and drawn(value)
 
@@ -349,8 +348,7 @@ def _assigned_at(text: str, at: int) -> Iterator[tuple[str, int, int]]:
 
 
 def _value_of(match: re.Match[str]) -> tuple[int, int]:
-    """Where the value of an assignment is; one without quotes ends at the first bracket, unless it looks
-    generated with its brackets."""
+    """Return the span of an assignment's value; without quotes it ends at a bracket, unless generated."""
     if match["quoted"]:
         return match.span("quoted")
     start, bare = match.start("bare"), match["bare"].rstrip(")]}|")
@@ -375,7 +373,7 @@ def _opens_line(match: re.Match[str]) -> bool:
 
 
 def _listed(text: str, at: int) -> list[tuple[int, int]]:
-    """Where the values of a list are that begins there. Of several, none that may be a name or a path."""
+    """Return the spans of a list's values; of several values, none that may be a name or a path."""
     spans: list[tuple[int, int]] = []
     while len(spans) < _MOST_ITEMS and (item := _ITEM.match(text, at)):
         spans.append(item.span("bare" if item["quoted"] is None else "quoted"))

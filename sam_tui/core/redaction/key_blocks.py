@@ -1,4 +1,4 @@
-"""Private keys of many lines, whole or cut off at either end, however their lines are told."""
+"""Private keys of many lines, whole or cut off at either end, in any form of lines."""
 
 import re
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _last_begin(text: str, begin: re.Match[str], end: int) -> re.Match[str]:
 
 
 def _on_from(text: str, at: int) -> int:
-    """Where a key that has no end stops: after the last line that can be of it."""
+    """Return where a key without an end marker stops: after the last line that can belong to it."""
     stop, full = at, False
     for start, end in _pieces(text, at, min(len(text), at + _LONGEST)):
         line = text[start:end]

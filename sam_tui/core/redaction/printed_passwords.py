@@ -1,4 +1,4 @@
-"""What programs print as a password, for texts that leave the program and of which nothing has to run."""
+"""Passwords that programs print, for texts that leave the program and need not run."""
 
 import re
 
@@ -12,9 +12,9 @@ _NO_VALUES = frozenset(("none", "null", "true", "false"))
 
 
 def without_printed_passwords(text: str) -> str:
-    """The text without what is assigned to the name of a secret as programs print it: ``password=sesame``.
+    """Return the text without values printed for the name of a secret: ``password=sesame``.
 
-    Code does so too, so that this is for texts to hand on, of which nothing has to run.
+    Code has such assignments too: use it only for texts that need not run.
     """
 
     def masked(match: re.Match[str]) -> str:

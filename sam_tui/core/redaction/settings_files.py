@@ -1,4 +1,4 @@
-"""The ``.env`` files of a workspace, whose values are secrets wherever they turn up."""
+"""The ``.env`` files of a workspace, whose values are secrets wherever they occur."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ _LARGEST = 1024 * 1024
 
 
 class SettingsFiles:
-    """Those that lie directly in a folder, under their usual names."""
+    """The settings files directly in a folder, under their usual names."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder

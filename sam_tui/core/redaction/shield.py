@@ -52,14 +52,14 @@ _EMPTY = Masked("")
 
 
 class Shield:
-    """Replaces secrets by placeholders and back. It remembers each secret, so that a placeholder finds its
-    value again.
+    """Replaces secrets by placeholders and back. It remembers each secret, so that a placeholder finds
+    its value again.
 
     ``values`` maps names to secret values, such as provider keys and the values of ``.env`` files.
     ``key`` makes the digits of placeholders: the same key gives the same placeholders for ever.
-    ``source`` gives what has become known since, such as a changed file of settings: see ``refresh``.
-    ``known`` are the placeholders of texts that another shield knows, ``returned`` names of secrets that it
-    put back.
+    ``source`` returns values that became known since, such as those of a changed settings file: see
+    ``refresh``. ``known`` are the placeholders of texts that another shield knows, ``returned`` names
+    of secrets that it put back.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class Shield:
     def mask(self, text: str) -> Masked:
         """The text with placeholders for secrets, and invisible characters written out.
 
-        What is looked for first are plain strings, without which nothing can be there: a short text
-        costs a few calls.
+        Plain strings that every match contains are searched first, so a short text costs only a few
+        calls.
         """
         if not text:
             return _EMPTY
@@ -143,8 +143,7 @@ class Shield:
         return self.mask(text).text
 
     def length_of_beginning(self, text: str) -> int:
-        """How many characters at the end of a text may be the beginning of a known value that has
-        blanks in it."""
+        """Return how many characters at the end may begin a known value with blanks in it."""
         most = 0
         for value in self._worded:
             longest = range(min(len(value) - 1, len(text)), most, -1)
@@ -152,8 +151,7 @@ class Shield:
         return most
 
     def unmask(self, text: str) -> str:
-        """The text with the values behind its placeholders; those that were never given out, as when
-        they are guessed, stay as they are."""
+        """Return the text with the values behind its placeholders; guessed placeholders stay unchanged."""
         if self._shown:
             text = shown_again(text, self._shown)
         if "<secret:" not in text:
@@ -193,7 +191,7 @@ class Shield:
         return data
 
     def without_known(self, data: Any) -> Any:
-        """Lists and objects with placeholders for the secrets that are known; else as they are."""
+        """Return lists and objects with placeholders for known secrets, or the same object."""
         if isinstance(data, list):
             return [self.without_known(item) for item in cast("list[Any]", data)]
         if isinstance(data, Mapping):
@@ -264,7 +262,7 @@ class Shield:
         return _CUT.join(parts)
 
     def _beginning(self, text: str) -> tuple[int, str] | None:
-        """Where the longest beginning of a known value starts that the text ends with, and the value."""
+        """Return the start of the longest beginning of a known value at the end, and the value."""
         if not self._heads:
             for value, placeholder in self._known.items():
                 if len(value) > _SHORTEST_CUT and placeholder.split(":")[1] in self._returned:
@@ -323,7 +321,7 @@ class Shield:
         self._worded = [value for value in self._known if any(map(str.isspace, value))]
 
     def _placeholder(self, name: str, value: str) -> str:
-        """The one placeholder of a value; its digits grow where two values would share them."""
+        """Return the placeholder of a value; its digits grow if two values would share them."""
         issued = self._placeholders.get(value)
         if issued is not None:
             return issued
@@ -371,7 +369,7 @@ _ENV_LINE = re.compile(
 
 
 def _env_value(line: re.Match[str]) -> str:
-    """The value of a line in whatever quotes; in double ones with its escapes resolved."""
+    """Return the value of a line in any quotes; in double quotes its escapes are resolved."""
     value = next(filter(None, line.groups()[1:]), "")
     return value.replace("\\n", "\n").replace('\\"', '"') if line[2] else value
 

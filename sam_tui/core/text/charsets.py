@@ -1,7 +1,7 @@
-"""Terminals that are not UTF-8: which encoding the locale names, and what is written for our marks.
+"""Terminals that are not UTF-8: the encoding that the locale names, and the substitutes of our marks.
 
-What an encoding cannot hold is replaced as the text is encoded, behind everything that draws or prints,
-by the two error handlers ``AS_CELLS`` and ``AS_TEXT``.
+Characters that an encoding cannot hold are replaced as the text is encoded, behind everything that
+draws or prints, by the two error handlers ``AS_CELLS`` and ``AS_TEXT``.
 """
 
 import codecs
@@ -52,8 +52,7 @@ _LONGER = {"…": "...", "→": "->", "←": "<-"}
 def of_terminal(environ: Mapping[str, str]) -> str:
     """The encoding that the locale of the environment names; empty where it names none.
 
-    Python itself writes UTF-8 in the locale ``C``. What the person told Python
-    takes precedence over the locale.
+    Python itself writes UTF-8 in the locale ``C``. The person's settings of Python precede the locale.
     """
     if environ.get("PYTHONIOENCODING") or environ.get("PYTHONUTF8") == "1":
         return ""
@@ -67,7 +66,7 @@ def of_terminal(environ: Mapping[str, str]) -> str:
 
 
 def holds_marks(encoding: str | None) -> bool:
-    """Whether an encoding can hold what the program draws with."""
+    """Whether an encoding can hold the marks that the program draws with."""
     try:
         _SAMPLE.encode(encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):

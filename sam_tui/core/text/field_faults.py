@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with data, as place and plain words."""
+"""Faults that pydantic finds in data, as place and plain words."""
 
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ def _number(value: object) -> object:
 
 
 def faults_of(error: "ValidationError", *root: str) -> list[str]:
-    """Everything that is wrong, each with its place below ``root``: ``steps.2.title: is missing``."""
+    """Return every fault with its place below ``root``: ``steps.2.title: is missing``."""
     faults: list[str] = []
     for fault in error.errors(include_url=False, include_input=False):
         where = ".".join(map(str, (*root, *fault["loc"])))

@@ -1,4 +1,4 @@
-"""Characters nobody sees: zero width, direction marks, tags. Written out, so that they cannot hide."""
+"""Invisible characters: zero width, direction marks, tags. Written out, so that they cannot hide."""
 
 import json
 import re
@@ -85,7 +85,7 @@ def _joinable(character: str) -> bool:
 def foreign_letters(text: str) -> tuple[str, ...]:
     """Letters of another script in the names of a path or host that look Latin, each in words.
 
-    A name that is written in another script as a whole is what it looks like, and no matter.
+    A name that is wholly in another script looks like what it is, and counts as harmless.
     """
     names: dict[str, None] = {}
     for match in () if text.isascii() else _LABEL.finditer(text):

@@ -22,7 +22,7 @@ class RepeatedKey(ValueError):
 def plain_json(text: str) -> object:
     """The value of a JSON text in which no object has a key twice.
 
-    Raises ``RepeatedKey``, and other ``ValueError`` for what is not JSON or nested too deep.
+    Raises ``RepeatedKey``, and another ``ValueError`` for a text that is no JSON or nests too deep.
     """
     try:
         return json.loads(text, object_pairs_hook=_object)

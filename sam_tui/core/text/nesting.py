@@ -44,7 +44,7 @@ class Nesting:
 
 
 def depth_of(text: str) -> int:
-    """How deep a JSON text is nested."""
+    """Return the depth to which a JSON text is nested."""
     nesting = Nesting()
     nesting.feed(text)
     return nesting.deepest
@@ -56,7 +56,7 @@ def mapping_of(value: object) -> Mapping[str, Any]:
 
 
 def json_object(text: str | bytes) -> dict[str, Any] | None:
-    """The JSON object that a text is; None for any other text, or one that nests too deep."""
+    """Return the JSON object of a text; None for any other text, or one that nests too deep."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -52,7 +52,7 @@ class PlainStream:
 
 
 def unfinished(text: str) -> int:
-    """How many characters at the end may be the beginning of a control sequence."""
+    """Return how many characters at the end may be the beginning of a control sequence."""
     cut = _UNFINISHED.search(text, max(0, len(text) - _LONGEST_SEQUENCE))
     return len(text) - cut.start() if cut else 0
 

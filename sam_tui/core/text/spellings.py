@@ -1,4 +1,4 @@
-"""How a text is spelled in JSON, addresses, markup, shells, source, base64 and hex."""
+"""The spellings of a text in JSON, addresses, markup, shells, source, base64 and hex."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ _PERCENT = re.compile(r"%[0-9A-F]{2}")
 def spellings(value: str) -> set[str]:
     """The value, and how it looks in JSON, addresses, markup, shells and source, base64 and hex.
 
-    Of base64 those characters that are the same whatever comes before and after the value.
+    Of base64 only the characters that do not depend on the text before and after the value.
     """
     forms = {value, *_escaped(value)}
     if len(value) >= _SHORTEST_ENCODED:

@@ -34,10 +34,10 @@ class Tail:
                 self._size -= len(oldest)
 
     def since(self, start: int, end: int | None = None) -> tuple[str, int, int]:
-        """What is left from an index on, up to another, with both as far as they are there."""
+        """Return the kept text between two indexes, with both indexes clipped to it."""
         first = min(max(start, self.end - self._size), self.end)
         last = self.end if end is None else min(max(end, first), self.end)
-        # Reads are mostly of the newest, and must not cost what is there in all.
+        # Most reads are of the newest text, and must not cost as much as the whole.
         begin, pieces = self.end, deque[str]()
         for piece in reversed(self._pieces):
             if begin <= first:

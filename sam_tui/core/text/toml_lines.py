@@ -20,7 +20,7 @@ _LONG = re.compile(r'"""|' + "'''")
 
 
 def toml_table(text: str, path: str, hint: str) -> dict[str, object]:
-    """What a text holds. Raises ``ConfigurationError`` with ``path``, line and ``hint``."""
+    """Parse a text as TOML. Raises ``ConfigurationError`` with ``path``, line and ``hint``."""
     try:
         return tomllib.loads(text.removeprefix(_MARK))
     except tomllib.TOMLDecodeError as error:

@@ -37,9 +37,9 @@ def codes(
 
 
 def drawn_by(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal that an environment tells of draws kinds and colours of underlines.
+    """Whether the terminal of an environment draws kinds and colours of underlines.
 
-    It is asked of variables first, then of terminfo. A terminal that nothing is known of gets plain ones.
+    Variables are read first, then terminfo. An unknown terminal gets plain underlines.
     """
     term = environment.get("TERM", "")
     program = environment.get("TERM_PROGRAM", "")

@@ -1,1 +1,1 @@
-"""Todo lists: an item, the rules of a list, and what a person changes about it."""
+"""Todo lists: an item, the rules of a list, and a person's changes."""

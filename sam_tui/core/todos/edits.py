@@ -1,4 +1,4 @@
-"""What a person changes about a todo list, under the same rules as the model, and how it is told."""
+"""A person's edits of a todo list, under the rules for the model, and their description for it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -45,10 +45,10 @@ class DeliveredEdits:
 
 
 def edited(items: Sequence[Todo], edit: TodoEdit, *, now: float) -> tuple[Todo, ...]:
-    """The list after one edit; as it was where the item is gone or there is nothing to change.
+    """Return the list after one edit; unchanged if the item is gone or there is nothing to change.
 
-    Other than the model a person may remove what is completed; who waited for a removed item no
-    longer does. Raises ``ToolError`` where the list would break a rule that it keeps now.
+    Unlike the model a person may remove completed items; dependencies on a removed item go with it.
+    Raises ``ToolError`` if the list would break a rule that it meets now.
     """
     changed = _applied(tuple(items), edit)
     before = {finding for finding in validate(items) if finding.severity == "error"}
@@ -62,7 +62,7 @@ def edited(items: Sequence[Todo], edit: TodoEdit, *, now: float) -> tuple[Todo, 
 def extended(
     spans: Sequence[EditSpan], before: Sequence[Todo], after: Sequence[Todo]
 ) -> list[EditSpan]:
-    """``spans`` and one more edit. What was undone in the end leaves no span."""
+    """Return ``spans`` and one more edit. An edit that was undone leaves no span."""
     last = spans[-1] if spans and spans[-1].after == tuple(before) else None
     earlier = list(spans[:-1] if last else spans)
     span = EditSpan(last.before if last else tuple(before), tuple(after))

@@ -1,4 +1,4 @@
-"""A todo item and what a list of them amounts to: seed 004, Todo List Management."""
+"""A todo item, and totals of a list of them: seed 004, Todo List Management."""
 
 import unicodedata
 from collections.abc import Collection, Iterable
@@ -23,7 +23,7 @@ class Subtask:
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """One item. Times are seconds since the epoch; ``progress`` is 0 to 1 or None when not told.
+    """One item. Times are seconds since the epoch; ``progress`` is 0 to 1 or None if not reported.
 
     ``estimate_minutes`` is how long it is thought to take, None when not told. ``evidence`` names
     what proves it, a short line each: ids of tool calls, files, commands.
@@ -97,7 +97,7 @@ def open_subtasks(item: Todo) -> tuple[Subtask, ...]:
 
 
 def unmet_dependencies(item: Todo, done: Collection[int]) -> tuple[int, ...]:
-    """What ``item`` depends on and is not in ``done`` (``completed_ids``), as it names them."""
+    """Return the dependencies of ``item`` that are not in ``done`` (``completed_ids``), in its order."""
     return tuple(other for other in item.dependencies if other not in done)
 
 

@@ -1,4 +1,4 @@
-"""What must hold in a todo list: seed 004, Validation Rules, and ``spec/sam.md`` 4.2 and C13 to C15."""
+"""The rules of a todo list: seed 004, Validation Rules, and ``spec/sam.md`` 4.2 and C13 to C15."""
 
 import math
 from collections import Counter, deque
@@ -55,7 +55,7 @@ class Settled:
 
 
 def validate(items: Sequence[Todo]) -> list[TodoFinding]:
-    """Everything wrong with a list, errors and warnings, in list order within each rule."""
+    """Return all errors and warnings of a list, in list order within each rule."""
     ids = Counter(item.id for item in items)
     findings = [
         TodoFinding(
@@ -105,8 +105,8 @@ def _last_started(running: Sequence[Todo], started: Sequence[int]) -> int:
 
 
 def consistent(item: Todo) -> Todo:
-    """An item whose fields fit its status: told progress of a completed one is 1, and only a blocked
-    one has a reason."""
+    """Return the item with fields that fit its status: reported progress of a completed one is 1, and
+    only a blocked one has a reason."""
     progress = item.progress
     if item.status == "completed" and progress is not None:
         progress = 1.0
@@ -121,7 +121,7 @@ def lost_completed(before: Sequence[Todo], after: Sequence[Todo]) -> list[Todo]:
 
 
 def stamped(before: Sequence[Todo], after: Sequence[Todo], *, now: float) -> tuple[Todo, ...]:
-    """``after`` with times: ``created_at`` as it was, ``updated_at`` only new where something changed."""
+    """Return ``after`` with times: the old ``created_at``, ``updated_at`` new for changed items only."""
     old = {item.id: item for item in before}
     return tuple(_stamped_one(old.get(item.id), item, now) for item in after)
 
@@ -272,7 +272,7 @@ def _odd_progress(item: Todo) -> str:
 
 
 def _graph(items: Sequence[Todo]) -> dict[int, tuple[int, ...]]:
-    """Who depends on whom, within the list; of a duplicate id the first item counts."""
+    """Return the dependencies of each item within the list; of a duplicate id the first item counts."""
     ids = {item.id for item in items}
     graph: dict[int, tuple[int, ...]] = {}
     for item in items:
@@ -309,7 +309,7 @@ class _Search:
         self.groups.append(group)
 
     def explore(self, root: int) -> None:
-        """Depth first from one node, with a stack of its own: a chain may be longer than Python's."""
+        """Search depth first from one node, with an explicit stack: a chain may be longer than Python's."""
         stack = [self.enter(root)]
         while stack:
             node, waiting = stack[-1]

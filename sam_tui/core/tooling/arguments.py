@@ -1,4 +1,4 @@
-"""What a call is parsed with: the base of every operation's argument model."""
+"""The base of every operation's argument model."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -38,7 +38,7 @@ class UnknownArguments:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Each as it is shown, with the argument that may have been meant."""
+        """Return each name as it is shown, with the argument that may have been meant."""
         listed = [
             f"`{name}` (did you mean `{close}`?)" if close else f"`{name}`"
             for name, close in self._names.items()
@@ -50,8 +50,8 @@ class UnknownArguments:
 class Arguments(BaseModel):
     """Base of every operation's arguments.
 
-    Field names are the seed's and become the JSON schema. Unknown arguments have no effect; whoever
-    parses with an ``UnknownArguments`` as context learns their names. Numbers are taken for strings and
+    Field names are the seed's and become the JSON schema. Unknown arguments have no effect; parsing
+    with an ``UnknownArguments`` as context collects their names. Numbers are taken for strings and
     numeric strings for numbers, because models write both.
     """
 

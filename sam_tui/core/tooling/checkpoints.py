@@ -83,7 +83,7 @@ class CallCheckpoints:
         )
 
     def _beyond(self, accesses: tuple[LocatedAccess, ...]) -> list[str]:
-        """What of a call no snapshot of the workspace holds."""
+        """Return the effects of a call that no snapshot of the workspace covers."""
         return [effect for located in accesses for effect in self._effects_beyond(located)]
 
     def _effects_beyond(self, located: LocatedAccess) -> Iterator[str]:
@@ -118,7 +118,7 @@ class Rewinder:
         self._checkpoints = checkpoints
 
     async def plan(self, conversation: ConversationId, at: float) -> RewindPlan | None:
-        """What restoring the files to a point in time would change; None if no call changed any.
+        """Return what restoring the files to a point in time would change; None if no call changed any.
 
         Raises ``CheckpointError``.
         """

@@ -30,7 +30,7 @@ INLINE_LIMIT = 8192
 
 
 class Schedule(StrEnum):
-    """Which calls of one message may run at the same time."""
+    """The rule by which calls of one message run at the same time."""
 
     PARALLEL = "parallel"
     """Runs at the same time as all but blocking calls."""
@@ -46,7 +46,7 @@ AskRehearsed = Callable[[str, Sequence[Diff]], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What the guard allowed: the only locations a tool may use, by the parameter that named them."""
+    """The permission of the guard: the only locations a tool may use, by the parameter that named them."""
 
     locations: Mapping[str, Location]
     confined: bool = True
@@ -128,9 +128,9 @@ def _nothing(_: object) -> Sequence[Access]:
 class Operation(Generic[A]):
     """One function of a tool.
 
-    ``run`` raises ``errors.ToolError`` for what the model should read as a failure. ``summary`` is
-    the line on the card, such as ``Reading: a.py``. ``preview`` shows the change that an approval
-    is asked for; it may read what the permit would allow.
+    ``run`` raises ``errors.ToolError`` for a failure that the model should read. ``summary`` is the
+    line on the card, such as ``Reading: a.py``. ``preview`` returns the change for the approval; it may
+    read everything that the permit would allow.
     """
 
     name: str
@@ -236,7 +236,7 @@ def draft_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> "Draft | No
 
 
 def preview_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> Sequence[Diff]:
-    """The changes that the call would make, as far as they are known before."""
+    """Return the changes that the call would make, as far as they are known before."""
     if plan.operation is None or plan.operation.preview is None:
         return ()
     return plan.operation.preview(plan.arguments, by_parameter(accesses))

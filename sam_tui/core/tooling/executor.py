@@ -98,7 +98,7 @@ class CallSurroundings:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """How a call ended: the event that was published, the decision, and the data for programs."""
+    """The result of a call: the event that was published, the decision, and the data for programs."""
 
     finished: ToolFinished
     decision: Decision | None
@@ -210,11 +210,11 @@ class Executor:
     async def _decided(
         self, plan: CallPlan, conversation: ConversationId
     ) -> "tuple[CallPlan, Request, HookedCall | None, Decision]":
-        """The decision on a call, as hooks and the person left it, and what was decided about."""
+        """Return the decision on a call after hooks and the person, and the request that it is about."""
         remark, waited = "", 0.0
         while True:
             request = self._request(plan, conversation, remark)
-            # No hook is asked about what the person has denied already.
+            # No hook is asked about a call that the person has denied already.
             hooked = None if request.denied_ahead() else self._hooked(plan, request)
             if hooked is not None and (text := await hooked.rewritten()):
                 call = replace(plan.call, name=plan.key, arguments=text)
@@ -226,7 +226,7 @@ class Executor:
             if decision.outcome != "amended":
                 return plan, request, hooked, replace(decision, elapsed=waited + decision.elapsed)
             remark, waited = decision.comment, waited + decision.elapsed
-            # What the person left is another call: hooks and guard judge it from the beginning.
+            # The person's version is another call: hooks and guard judge it from the beginning.
             plan = amended_plan(plan, request.accesses, decision.amendment, self.shield)
 
     async def execute(self, call: ToolCall, conversation: ConversationId) -> Executed:
@@ -276,7 +276,7 @@ class Executor:
         )
 
     def _hooked(self, plan: CallPlan, request: Request) -> "HookedCall | None":
-        """The hooks of a call. They see its arguments as they were read, without secrets."""
+        """Run the hooks of a call. They see its arguments as they were read, without secrets."""
         hooking = self.hooks()
         if hooking is None or plan.arguments is None:
             return None
@@ -300,7 +300,7 @@ class Executor:
     def questions(
         self, run: CommandRun, accesses: Sequence[LocatedAccess] = ()
     ) -> OutsideQuestions:
-        """Who is asked for what a program wants outside; every decision is put on record."""
+        """Return the questions for a program's outside accesses; every decision is recorded."""
 
         def record(decision: Decision) -> None:
             self.record(run.conversation, run.call, decision, accesses)

@@ -1,4 +1,4 @@
-"""Asks hooks at events, and makes of their answers one: they can only tighten what the guard allows."""
+"""Asks hooks at events, and combines their answers: they can only tighten what the guard allows."""
 
 import asyncio
 import json
@@ -61,7 +61,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class HooksVerdict:
-    """What all hooks of an event said together, fit for the model and for people.
+    """The combined answer of all hooks of an event, fit for the model and for people.
 
     ``rule`` names the hook that decided, ``notes`` are for the model, ``halt`` ends the turn.
     """
@@ -120,7 +120,7 @@ class Hooking:
         return self._together([answers[index] for index in range(len(waiting))], asker)
 
     def beside(self, inquiry: Inquiry) -> Coroutine[object, object, None] | None:
-        """A coroutine that tells the hooks that the person is asked something; None if no hook listens."""
+        """Return a coroutine that informs hooks about a question to the person; None if no hook listens."""
         request = inquiry.request
         if isinstance(request, ApprovalRequest):
             kind, words = "permission_prompt", f"Permission is needed: {request.summary}"
@@ -139,7 +139,7 @@ class Hooking:
         return HookedCall(self, request, arguments)
 
     def warn(self, request: Request, text: str) -> None:
-        """Show the person what hooks made of a call."""
+        """Show the person the hooks' remarks on a call."""
         self._warn(Asker(request.conversation, request.call, request.asker), text)
 
     def record(self, asker: Asker, decision: Decision) -> None:
@@ -175,7 +175,7 @@ class Hooking:
         return answer
 
     async def _refusal(self, hook: Hook, asker: Asker) -> str:
-        """Why a folder's hook may not run: where the kernel holds nothing, the guard is asked."""
+        """Return why a folder's hook may not run. Without a kernel sandbox the guard is asked."""
         if hook.source == "user" or self.hooks.confined:
             return ""
         if hook.event == "Notification":
@@ -292,12 +292,12 @@ class HookedCall:
     halt: str = ""
     """Why the turn ends after this call; empty if it continues."""
     verdict: HooksVerdict | None = None
-    """What the hooks before the call said; None if there are none."""
+    """The verdict of the hooks before the call; None if there are none."""
 
     async def rewritten(self) -> str:
         """Ask the hooks; the input that they want in place of the call's as JSON, or nothing.
 
-        What the guard refuses no hook hears of.
+        Hooks do not learn of calls that the guard refuses.
         """
         guard, request = self.hooking.guard, self.request
         explained = guard.explain(request.conversation, request.operation, request.accesses)
@@ -330,7 +330,7 @@ class HookedCall:
             return await guard.decide(request)
         if verdict.word == "deny" or verdict.halt:
             return self._decision("deny", verdict, verdict.reason or verdict.halt)
-        # Hooks take their time: what is refused by now no yes of theirs opens.
+        # Hooks take time: their yes does not allow a call that is refused by now.
         explained = guard.explain(request.conversation, request.operation, request.accesses)
         if verdict.word == "allow" and explained.outcome == "ask":
             return self._decision(
@@ -346,7 +346,7 @@ class HookedCall:
         return await guard.confirm(request, why, verdict.rule)
 
     async def after(self, result: ToolResult) -> None:
-        """Tell the hooks how the call ended; what they object to reaches the model."""
+        """Tell the hooks how the call ended; their objections reach the model."""
         text = self.hooking.guard.shield.redact(result.text[:LONGEST_INPUT])
         response = {"success": result.ok, "content": text}
         verdict = await self._ask("PostToolUse", {"tool_response": response})

@@ -102,7 +102,7 @@ class EchoFilter:
         """The last characters of that reminder, in which its end may begin."""
 
     def __call__(self, piece: str) -> str:
-        """What can be shown now of everything that came; often the piece itself."""
+        """Return the text that can be shown now; often the piece itself."""
         if not self._held and not self._after_echo and not self._reminder and "<" not in piece:
             return piece
         slices = range(0, len(piece), _SLICE)
@@ -137,14 +137,14 @@ class EchoFilter:
         return "".join([*visible, text[:end]])
 
     def remainder(self) -> str:
-        """What was held back when the answer ended; it was no echo."""
+        """Return the text that was held back at the end of the answer; it was no echo."""
         remainder = scrub_echoes("".join((self._held, *self._reminder)))
         self._held, self._after_echo, self._seam = "", False, ""
         self._reminder.clear()
         return remainder
 
     def _after_reminder(self, piece: str) -> str:
-        """What follows the end of the reminder, once that came; empty before."""
+        """Return the text after the end of the reminder; empty until that came."""
         self._reminder.append(piece)
         near = self._seam + piece
         closer = _CLOSER.search(near)
@@ -157,6 +157,6 @@ class EchoFilter:
 
 
 def _begun(text: str) -> int:
-    """How many characters at the end may be the beginning of a reminder's tag."""
+    """Return how many characters at the end may be the beginning of a reminder's tag."""
     match = _BEGUN.search(text, max(0, len(text) - _LONGEST_TAG))
     return len(text) - match.start() if match else 0

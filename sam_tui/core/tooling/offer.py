@@ -1,4 +1,4 @@
-"""A tool as it is advertised, made only when it is called: most turns call two of sixteen."""
+"""The advert of a tool, which is made only when it is called: most turns call two of sixteen."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -114,7 +114,7 @@ def _without(key: str, node: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _shape(prop: Mapping[str, Any]) -> str:
-    """What must agree between operations: everything but the words and the limits."""
+    """Return what must agree between a parameter's operations: all but the words and the limits."""
     words = ("description", "minimum", "maximum", "exclusiveMinimum", "minLength")
     return canonical({k: v for k, v in prop.items() if k not in words})
 
@@ -142,8 +142,8 @@ def _example(name: str, prop: Mapping[str, Any]) -> Any:
 class Advert:
     """The description of a tool for the model. ``schema`` is canonical JSON, an OpenAI-style function.
 
-    ``operations`` are their names in order, one alone where the tool is not consolidated. One that is
-    not ``listed`` is for steps of plans, which call it by name.
+    ``operations`` are their names in order, one alone where the tool is not consolidated. A tool that
+    is not ``listed`` is for steps of plans, which call it by name.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What tools, the sandbox and programs may have the host ask; every decision is put on record."""
+"""Questions of tools, the sandbox and programs; every decision is recorded."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _RECHECK_SECONDS = 1.0
 """Seconds after which rules, grants and the mode are applied again, as they may have changed."""
 _REFUSAL_SECONDS = 30.0
-"""Seconds for which a terminal session does not ask again about what the person refused."""
+"""Seconds for which a terminal session does not repeat a question that the person refused."""
 
 
 class OutsideQuestions:
@@ -46,7 +46,7 @@ class OutsideQuestions:
         return OutsideAnswer(decision.allowed, self._holds(decision))
 
     async def again(self, refused: Sequence[OutsideAccess]) -> tuple[str, ...]:
-        """What the command may write to when it is run once more; nothing when it shall not be."""
+        """Return the paths that the command may write to when it runs again; none if it must not."""
         try:
             decision, paths = await self._guard.decide_again(self._run, refused)
         except asyncio.CancelledError:
@@ -56,7 +56,7 @@ class OutsideQuestions:
         return paths
 
     async def confirm_rehearsal(self, words: str, changes: Sequence[Diff]) -> bool:
-        """Whether the changes of a rehearsal are made."""
+        """Ask whether the changes of a rehearsal are made."""
         try:
             decision = await self._guard.decide_kept(self._run, words, changes)
         except asyncio.CancelledError:
@@ -88,7 +88,7 @@ class OutsideQuestions:
 
 
 class HostQuestions:
-    """Puts questions of one call to the guard. The tool words neither what is asked nor the answers."""
+    """Puts questions of one call to the guard. The tool words neither the question nor the answers."""
 
     def __init__(self, guard: Guard, request: Request, record: Callable[[Decision], None]) -> None:
         self._guard = guard
@@ -131,7 +131,7 @@ class HostQuestions:
         return decision
 
     async def permission(self, operation: str, words: str) -> Response:
-        """Whether what the conversation was refused of ``operation`` is allowed from now on."""
+        """Ask whether a refused ``operation`` of the conversation is allowed from now on."""
         request = self._request
         plea = Plea(request.conversation, request.call, operation, words, request.asker)
         try:
@@ -160,7 +160,7 @@ async def ask_person(
 ) -> Approval | None:
     """The yes to a question that belongs to no call, or None; the decision is on record either way.
 
-    ``named`` is what the log says it was about: not a text itself that is nobody's affair.
+    ``named`` are the targets in the log, which must not contain a private text itself.
     """
     verdict = Decision(
         question.operation, "deny", "user", "asked", question.why, targets=tuple(named)

@@ -42,10 +42,11 @@ def masked_decision(
 
 
 def masked(result: ToolResult, shield: Shield) -> ToolResult:
-    """The result with secrets replaced in its text, in what is shown, and in the data for programs.
+    """Return the result with secrets replaced in its text, its displays, and its data for programs.
 
-    Data repeats what the text says and is read by few programs. It is masked when it is first read,
-    or at once where a name in it gives a secret away that the shield then knows for all later texts.
+    Data repeats the content of the text and is read by few programs. It is masked when it is first
+    read, or at once where a name in it gives a secret away that the shield then knows for all later
+    texts.
     """
     text = result.text
     if result.mime_type == "application/json":

@@ -140,7 +140,7 @@ class Registry:
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """What each tool is for, by every name that a call may use: ``tool`` and ``tool.operation``."""
+        """Return the purpose of each tool by every name of a call: ``tool`` and ``tool.operation``."""
         about: dict[str, str] = {}
         for offer in self._callable:
             function = json.loads(offer.advert.schema)["function"]
@@ -170,7 +170,7 @@ class Registry:
         return Resolved(tool, None if tool.consolidated else tool.operations[0])
 
     def whole_name(self, name: str) -> str:
-        """``tool.operation`` for the bare name of an operation; any other name as it is."""
+        """Return ``tool.operation`` for the bare name of an operation; any other name unchanged."""
         offer = self._aliases.get(name)
         return name if offer is None else f"{offer.name}.{name}"
 

@@ -1,4 +1,4 @@
-"""What a result says besides: which arguments had no effect, and where the rest of a long one is.
+"""Additions to a result: arguments without effect, and the way to the rest of a long result.
 
 Markers are those of seed 004 (read_tool_result). One unit throughout: code points.
 """
@@ -34,7 +34,7 @@ def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit:
 
 
 def _in_json(text: str, words: Collection[str]) -> str:
-    """A JSON object with the names as its first member; any other text as it is."""
+    """Return a JSON object with the names as its first member; any other text unchanged."""
     value = json_object(text)
     if value is None:
         return text
@@ -66,7 +66,7 @@ def call_display(finished: ToolFinished, decision: Decision | None) -> CallDispl
 
 
 def remarks(decisions: Iterable[Decision | None]) -> list[str]:
-    """What a person said when they allowed calls, for the model.
+    """Return the person's comments on allowed calls, for the model.
 
     It is separate from the results: inside one, a tool's own text could imitate it.
     """

@@ -19,21 +19,21 @@ def origin_of(context: ToolContext) -> Origin:
 
 
 def knowledge_scope(scope: Scope, workspace: str) -> Scope:
-    """The scope of what is learnt, for a conversation whose memories have this one: its topic's, else
-    the workspace's, because knowledge outlives the conversation."""
+    """Return the scope of knowledge for a conversation whose memories have this scope: its topic's,
+    else the workspace's, because knowledge outlives the conversation."""
     return scope if scope.startswith(_TOPIC) else Scope(f"workspace:{workspace}")
 
 
 def entries_read(
     entries: Sequence[MemoryEntry], scope: Scope, workspace: str
 ) -> Sequence[MemoryEntry]:
-    """Those of the entries that the agent of a conversation reads whose memories have this scope."""
+    """Return the entries that the agent of a conversation with this scope of memories reads."""
     scopes = (scope, knowledge_scope(scope, workspace))
     return [entry for entry in entries if entry.scope in scopes]
 
 
 def scope_in_words(scope: Scope) -> str:
-    """Whose memory a scope is: a topic's, a folder's or a conversation's."""
+    """Describe the owner of a scope: a topic, a folder or a conversation."""
     kind, colon, name = scope.partition(":")
     return printable(f"{_KINDS.get(kind, kind)} {name}" if colon else f"conversation {scope}")
 

@@ -54,7 +54,7 @@ class Query(Arguments):
 
 
 def find_tools(registry: Tools) -> Tool:
-    """The tool, over one registry: what is disabled or withheld there is not found."""
+    """Return the tool, over one registry: disabled and withheld tools are not found."""
 
     async def find(arguments: Query, _: ToolContext) -> ToolResult:
         return ToolResult(lookup(registry, arguments.query.strip()))

@@ -25,7 +25,7 @@ STEERING: Final = frozenset({
 """Operations that an agent with a single step may not call."""
 
 _HANDING_IN: Final = frozenset({"workflow.status", "workflow.advance", "workflow.plan"})
-"""What hands a step in, or takes one over: ``status`` claims the first that is open."""
+"""The operations that hand a step in, or take one over: ``status`` claims the first open one."""
 
 _READ = (
     "file_operations.read_file", "file_operations.list_dir", "file_operations.get_errors",
@@ -131,7 +131,7 @@ def conversation_gate(
 ) -> Gate:
     """A gate that looks up the phase at every call. Without a phase everything passes.
 
-    Refusals name the phase, the call and what is allowed.
+    Refusals name the phase, the call and the allowed tools.
 
     ``scope`` is the execution and step that the conversation was made for: it does that step and
     nothing else. Once the step is over nothing passes, and the verbs of who runs it never do.

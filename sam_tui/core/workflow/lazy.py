@@ -28,7 +28,7 @@ DATABASE = "workflows.db"
 
 @dataclass(frozen=True, slots=True)
 class WorkflowPlaces:
-    """Where workflows come from; ``used`` tells whether the store of the data folder exists yet."""
+    """The store and the files of workflows; ``used`` tells whether the store exists yet."""
 
     store: "Callable[[], WorkflowStore]"
     source: "Callable[[], DefinitionSource]"
@@ -79,7 +79,7 @@ class LazyWorkflows:
         return self._recorder
 
     def flush(self) -> None:
-        """Write down what was seen so far; see ``EvidenceRecorder.flush``."""
+        """Store the evidence so far; see ``EvidenceRecorder.flush``."""
         if self._recorder is not None:
             self._recorder.flush()
 
@@ -98,11 +98,11 @@ class LazyWorkflows:
         return self.workflows().records.phase(conversation) if self._at_work(conversation) else None
 
     def digest(self, conversation: ConversationId) -> str:
-        """What the reminder says of a conversation; empty for nothing."""
+        """Return the reminder's text about a conversation; empty if there is nothing to say."""
         return self.workflows().records.digest(conversation) if self._at_work(conversation) else ""
 
     def close(self) -> None:
-        """Keep what was seen and close the store; closing again does nothing."""
+        """Store the evidence and close the store; closing again does nothing."""
         if self._recorder is not None:
             self._recorder.close()
         if self._store is not None:

@@ -1,4 +1,4 @@
-"""Planned tasks (seed 002, 3.4): a task in one of four modes as an execution, and what it came to.
+"""Planned tasks (seed 002, 3.4): a task in one of four modes as an execution, and its result.
 
 tasks = PlannedTasks(workflows)
 task = tasks.begin("find out how bees see", "PLAN_ONLY")   # for a runner to drive
@@ -95,7 +95,7 @@ class PlannedTasks:
         return to_stages(self._workflows.records.plan(task_id))
 
     def task_of(self, task_id: str) -> str:
-        """What was to be achieved."""
+        """Return the task text of an execution."""
         if matched := self._workflows.records.task(task_id):
             return matched
         view = self._workflows.records.execution(task_id)
@@ -130,7 +130,7 @@ class PlannedTasks:
         return self._workflows.start(PLAN, params, execution_id=name)
 
     def _carried_out(self, task_id: str, service: str) -> str:
-        """Approve a plan that waits, open again what failed, go on with what is paused."""
+        """Approve a waiting plan, reopen failed steps, or resume a paused execution."""
         records = self._workflows.records
         view = records.execution(task_id)
         if view.state not in ("completed", "abandoned"):
@@ -159,7 +159,7 @@ class PlannedTasks:
         return excerpt(text, _MATERIAL)
 
     def _executed(self, task_id: str, steps: Sequence[StepView]) -> list[Fields]:
-        """Seed 002's execution context: every step of the plan with what it came to."""
+        """Return seed 002's execution context: every step of the plan with its result."""
         specs = {spec.id: spec for spec in self._workflows.records.plan(task_id)}
         entries: list[Fields] = []
         for step in steps:
@@ -181,7 +181,7 @@ class PlannedTasks:
 
 
 def final_answer(steps: Sequence[StepView]) -> str | None:
-    """The answer: of the step that was marked as final, else of the last step; None before it is there."""
+    """Return the answer of the final step, else of the last step; None before it exists."""
     outputs: dict[str, Mapping[str, object]] = {
         s.id: s.output for s in steps if s.output is not None
     }
@@ -221,7 +221,7 @@ _STATES = {"completed": "COMPLETED", "abandoned": "ABANDONED", "running": "RUNNI
 
 
 class MemoryBank:
-    """The files of one task, of what the store has now. Each method raises ``WorkflowRefused``."""
+    """The files of one task, from the store's present content. Each method raises ``WorkflowRefused``."""
 
     def __init__(self, workflows: Workflows, task_id: str) -> None:
         self._workflows = workflows
@@ -230,12 +230,12 @@ class MemoryBank:
 
     @property
     def folder(self) -> str:
-        """Where the files stand among the saved tasks."""
+        """The folder of the files among the saved tasks."""
         created_at = self._workflows.records.execution(self._task).created_at
         return f"{task_folder(self._task, created_at)}/memory_bank"
 
     def definition(self) -> BankFile:
-        """What is to be achieved: written before a plan is made."""
+        """Return the file with the task, written before a plan is made."""
         return "task_definition.md", f"# Task\n\n{self._planned.task_of(self._task)}\n"
 
     def context(self) -> BankFile:
@@ -313,7 +313,7 @@ class MemoryBank:
 class BankWriter:
     """Writes the bank of a task while it is driven, in the order of seed 002, 4.1.
 
-    What cannot be written is reported once and ends nothing: the store has it all.
+    A file that cannot be written is reported once and ends nothing: the store has its content.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ _BRACKETS = str.maketrans("<>", "‹›")
 
 @dataclass(frozen=True, slots=True)
 class StoreMarks:
-    """What changes with the store: its revision, the newest event, and findings by scope and project."""
+    """Marks that change with the store: its revision, newest event, and findings by scope and project."""
 
     revision: object
     last_event: int
@@ -55,7 +55,7 @@ class StoreMarks:
 
 
 class WorkflowRecords:
-    """Reads only what is committed; ``reader`` has the rows as they are stored."""
+    """Reads committed rows only; ``reader`` has them in their stored form."""
 
     def __init__(self, reader: WorkflowReader) -> None:
         self.reader = reader
@@ -76,13 +76,13 @@ class WorkflowRecords:
         return tuple(self._step(definition, row, params) for row in rows)
 
     def plan(self, execution: str) -> tuple[Step, ...]:
-        """The steps of the plan that an execution has, as they were read; a template's are its own."""
+        """Return the steps of an execution's plan as they were read; a template's are its own."""
         _, definition = self._pinned(execution)
         rows = living(self.reader.steps(execution))
         return tuple(spec_of(definition, r) for r in rows if r.parent or not definition.plans)
 
     def spec(self, execution: str, step: str) -> Step:
-        """What a stored step is."""
+        """Return the definition of a stored step."""
         row = self.reader.step(execution, step)
         _, definition = self._pinned(execution)
         if row is None:
@@ -90,7 +90,7 @@ class WorkflowRecords:
         return spec_of(definition, row)
 
     def is_task(self, execution: str) -> bool:
-        """Whether it is a task of seed 002: one that is planned, a template, or a synthesis."""
+        """Whether it is a task of seed 002: a planned one, a template, or a synthesis."""
         _, definition = self._pinned(execution)
         return definition.plans or bool(definition.matcher) or definition.name == SYNTHESIZE
 
@@ -108,7 +108,7 @@ class WorkflowRecords:
         return str(events[0].data.get(key, "")) if events else ""
 
     def ended(self, execution: str) -> int:
-        """How many attempts at steps of plans have ended: by it a refined context is seen to be old."""
+        """Return how many attempts at steps of plans have ended, by which a refined context ages."""
         return ended_attempts(self.reader.attempts(execution))
 
     def summary(self, execution: str, digest: str) -> str:
@@ -164,7 +164,7 @@ class WorkflowRecords:
         return StoreMarks(revision, self.last_event(), self.reader.finding_marks())
 
     def open_evidence(self, execution: str, step: str) -> Sequence[EvidenceRow]:
-        """What the host saw in the open attempt at a step; nothing where none is open."""
+        """Return the recorded evidence of the open attempt at a step; empty if none is open."""
         attempts = self.reader.attempts(execution, step=step, status="open")
         return self.reader.evidence(execution, attempt=attempts[0].id) if attempts else ()
 
@@ -217,12 +217,12 @@ class WorkflowRecords:
         return lines
 
     def calls_left(self, execution: str) -> int | None:
-        """How many model calls the budget still allows; None without a budget."""
+        """Return how many model calls the budget still allows; None without a budget."""
         most = self._pinned(execution)[1].policy.model_calls
         return None if most is None else max(0, most - self.used(execution)[0])
 
     def used(self, execution: str) -> tuple[int, Usage]:
-        """How often models were called for an execution, and what that took."""
+        """Return how many model calls an execution made, and their usage."""
         calls, usage = 0, Usage()
         query = EventQuery(execution, type="model_used", limit=100_000)
         for event in self.reader.events(query):
@@ -234,7 +234,7 @@ class WorkflowRecords:
         return calls, usage
 
     def effectiveness(self, execution: str) -> float:
-        """Seed 001's measure, from how attempts ended and what the host saw; 0.3 to 1.0."""
+        """Return seed 001's measure, from how attempts ended and the evidence; 0.3 to 1.0."""
         value = 0.8
         backed = {e.attempt for e in self.reader.evidence(execution) if e.ok}
         for attempt in self.reader.attempts(execution):
@@ -301,7 +301,7 @@ def _line(text: str) -> str:
 
 
 def _fields(row: Any) -> dict[str, Any]:
-    """What a row holds; ``asdict`` would copy every value."""
+    """Return the fields of a row; ``asdict`` would copy every value."""
     return {name: getattr(row, name) for name in row.__slots__}
 
 

@@ -1,4 +1,4 @@
-"""What the workflow engine refuses: one error with a code that programs can act on."""
+"""The error of the workflow engine, with a code that programs can act on."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -65,7 +65,7 @@ def execution_held(execution_id: str) -> WorkflowRefused:
 
 
 def execution_unknown(execution_id: str) -> WorkflowRefused:
-    """The refusal of what is done to an execution that does not exist."""
+    """Return the refusal of an action on an execution that does not exist."""
     return WorkflowRefused(
         "execution_unknown",
         f"There is no execution {execution_id!r}.",

@@ -6,8 +6,8 @@
     done = workflows.submit(done.execution_id, "fix", {"summary": "..."})  # a driver in this process
     view = workflows.records.execution(done.execution_id)
 
-All of it is synchronous and returns after the commit. What is refused raises ``WorkflowRefused``
-with a ``code`` and ``details``; nothing has changed then, but for the event that tells of it.
+All of it is synchronous and returns after the commit. A refusal raises ``WorkflowRefused`` with a
+``code`` and ``details``; nothing has changed then, except for the event that reports it.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,10 +38,10 @@ from sam_tui.core.workflow.views import Advanced, Failure, Ticket, VerbName
 class Workflows:
     """The verbs on executions, each one transaction that checks, changes and opens what follows.
 
-    ``catalog`` has the definitions, ``records`` what is stored of executions, ``notes`` adds
-    artifacts, findings and evidence, ``claims`` says who works on what, ``upkeep`` looks after the
-    store. ``tools`` are the descriptions of what can be called, by name. ``announce`` hears each
-    event after its commit.
+    ``catalog`` has the definitions, ``records`` the stored executions, ``notes`` adds artifacts,
+    findings and evidence, ``claims`` maps conversations to steps, ``upkeep`` looks after the store.
+    ``tools`` are descriptions of callable tools, by name. ``announce`` gets each event after its
+    commit.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Workflows:
     ) -> Advanced:
         """Begin an execution and open its first steps, each with a token.
 
-        ``conversation`` makes it the one that conversation drives (its gate and reminder follow it);
+        ``conversation`` is the one that drives it (its gate and reminder follow the execution);
         ``hold`` creates it ``idle``, for ``resume`` to begin. Codes: ``workflow_unknown``,
         ``workflow_invalid``, ``persona_unknown``, ``params_invalid``, ``execution_exists``,
         ``execution_id_invalid``, ``conversation_busy``.
@@ -93,7 +93,7 @@ class Workflows:
         return capabilities_of(self.catalog.roles(), self._tools() if self._tools else None)
 
     def advance(self, token: str, output: object, *, execution_id: str = "") -> Advanced:
-        """Finish the step that ``token`` was given for, and open what follows: one transaction.
+        """Finish the step of ``token``, and open the next steps: one transaction.
 
         ``output`` is ``{"summary": str, ...}`` as the step's schema says, with optional
         ``artifacts``, ``findings``, ``suggested_findings`` and ``next_step_recommendation``; plain
@@ -131,7 +131,7 @@ class Workflows:
         calls: Sequence[RecordedCall] = (),
         minted: bool = True,
     ) -> Advanced:
-        """As ``advance``, for a driver in this process that holds no token.
+        """Hand in an output as ``advance`` does, for a driver in this process that holds no token.
 
         ``calls`` are stored as evidence in the same transaction, unless the output is refused. Without
         ``minted`` no tokens are made for the steps that open. Codes: those of states and outputs,
@@ -148,7 +148,7 @@ class Workflows:
             return settled(case, minted=minted)
 
     def fail_step(self, execution_id: str, step: str, error: str) -> Advanced:
-        """The open attempt at a step failed: its ``on_fail`` decides what follows."""
+        """Fail the open attempt at a step: its ``on_fail`` decides the next action."""
         with self._transactions.open_step(execution_id, step) as (case, attempt):
             fail_step(case, attempt, (Failure("driver", error or "failed", {}),))
             return settled(case)
@@ -159,7 +159,7 @@ class Workflows:
             return STEERING[verb](case, word)
 
     def replan(self, execution_id: str, step: str, plan: object) -> Advanced:
-        """A new revision of a plan step's children. What is done and unchanged stays done.
+        """Store a new revision of a plan step's children. Finished, unchanged steps stay done.
 
         A plan that waits for approval is replaced and goes on waiting.
         """
@@ -167,12 +167,12 @@ class Workflows:
             return replan(case, step, plan)
 
     def plan_again(self, execution_id: str, step: str, why: str) -> Advanced:
-        """Have a plan step plan again, told ``why``; no budget counts it, and what is done is reused."""
+        """Have a plan step plan again, told ``why``; no budget counts it, and finished steps are reused."""
         with self._transactions.case(execution_id) as case:
             return plan_again(case, step, why)
 
     def expire(self) -> tuple[Advanced, ...]:
-        """Time out what is over its deadline, in every running execution."""
+        """Time out attempts over their deadline, in every running execution."""
         running = self._transactions.reader.executions(state="running", limit=10_000)
         ended = [self._expire(row.id) for row in running]
         return tuple(done for done in ended if done is not None)
@@ -204,7 +204,7 @@ class Workflows:
     def gate(self, conversation: str, scope: tuple[str, str] | None = None) -> Gate:
         """The gate of a conversation, for ``Turn`` and ``Executor.plan``; it follows the phases.
 
-        Refusals name the phase, the call and what is allowed. Engine verbs always pass. A
+        Refusals name the phase, the call and the allowed tools. Engine verbs always pass. A
         conversation without a phase is free, unless it was made for its ``scope`` execution and step.
         """
         return conversation_gate(lambda: self.records.phase(conversation), scope)

@@ -41,7 +41,7 @@ DAY = 86_400.0
 
 
 class Transactions:
-    """Write transactions of one store. ``announce`` hears each event after its commit."""
+    """Write transactions of one store. ``announce`` gets each event after its commit."""
 
     def __init__(
         self, store: WorkflowStore, clock: Clock, announce: Callable[[EventRow], None]
@@ -88,14 +88,14 @@ class Transactions:
     def redeemed(
         self, token: str, execution_id: str
     ) -> Generator[tuple[ExecutionCase, AttemptRow]]:
-        """The open attempt that a token is for. What is refused of it or in the block is recorded."""
+        """Return the open attempt of a token. A refusal of it or in the block is recorded."""
         text = read_token(token)
         with self.refusals(text.execution_id, text.step_name), self.begin() as transaction:
             yield redeem(transaction, token, execution_id)
 
     @contextmanager
     def refusals(self, execution_id: str, step: str) -> Generator[None]:
-        """Record what the block refuses, in a transaction of its own: nothing else is left behind."""
+        """Record a refusal of the block, in a transaction of its own: nothing else is left behind."""
         try:
             yield
         except WorkflowRefused as refusal:
@@ -119,7 +119,7 @@ class StepClaims:
         return self._store.hold(execution_id)
 
     def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
-        """Note who works on a step's open attempt, and in which conversation."""
+        """Note the worker of a step's open attempt, and its conversation."""
         with self._transactions.open_step(execution_id, step) as (case, attempt):
             _claim(case, attempt, driver, conversation)
 
@@ -165,7 +165,7 @@ class StoreUpkeep:
         self._clock = clock
 
     def sync(self) -> SyncReport:
-        """Compare the definition files with what was known, remember them, and say what differs."""
+        """Compare the definition files with the remembered ones, and return the differences."""
         recorded = {file.path: file for file in self._store.reader.known_files()}
         names: dict[str, list[str]] = {"added": [], "updated": [], "unchanged": []}
         present: set[str] = set()
@@ -236,7 +236,7 @@ class WorkflowNotes:
     def add_summary(self, execution: str, step: str, summary: str, digest: str = "") -> None:
         """Store the short form of a result, for steps that read the result.
 
-        ``digest`` is the SHA-256 of what a model summarised: the summary is found by it again.
+        ``digest`` is the SHA-256 of the summarised text, by which the summary is found again.
         """
         with self._transactions.case(execution) as case:
             row = case.steps[step]
@@ -313,7 +313,7 @@ class WorkflowNotes:
             case.record(type_, **data)
 
     def add_usage(self, execution: str, step: str, calls: int, usage: Usage) -> None:
-        """Note what a step used of models, its subagents included; ``calls`` count for the budget."""
+        """Note a step's use of models, with its subagents'; ``calls`` count for the budget."""
         with self._transactions.case(execution) as case:
             case.record(
                 "model_used",

@@ -1,4 +1,4 @@
-"""The verbs of the workflow service, and what it answers: frozen data, times in seconds (UTC)."""
+"""The verbs of the workflow service, and their answers: frozen data, times in seconds (UTC)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ RUNNER = "sam-tui run"
 """The driver of a step that has its own conversation."""
 
 MODES = ("EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK")
-"""What is done of a planned task (seed 002)."""
+"""The modes of a planned task (seed 002)."""
 
 VerbName = Literal["pause", "resume", "abandon", "retry", "decide"]
 Word = Literal["", "reason", "step", "choice"]
@@ -48,7 +48,7 @@ _VERBS = (
 VERBS: Final[Mapping[VerbName, Verb]] = {verb.name: verb for verb in _VERBS}
 """The verbs of the tool, of midex, of the command line and of the workbench, by name."""
 FOR_MODELS: Final = tuple(verb for verb in _VERBS if verb.word != "choice")
-"""The verbs that a model may use: only a person decides what a paused execution asks."""
+"""The verbs that a model may use: only a person decides the question of a paused execution."""
 
 Outcome = Literal[
     "started", "continued", "completed", "retried", "rolled_back", "replanned", "asked",
@@ -111,7 +111,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """What a verb did: the state now, the steps it opened, and why where something failed."""
+    """The result of a verb: the state now, the steps it opened, and why something failed."""
 
     execution_id: str
     workflow: str
@@ -125,7 +125,7 @@ class Advanced:
 
 
 class ModelStep(Protocol):
-    """What of a step says whether it asks a model, and which."""
+    """The fields of a step that say whether it asks a model, and which."""
 
     @property
     def id(self) -> str: ...
@@ -137,7 +137,7 @@ class ModelStep(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView(StepRow):
-    """One step of an execution, with what its definition or plan says of it."""
+    """One step of an execution, with the fields of its definition or plan."""
 
     kind: str
     persona: str
@@ -156,7 +156,7 @@ class AttemptView(AttemptRow):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Steps by status; ``total`` is of the definition and what plans added to it."""
+    """Steps by status; ``total`` counts the definition's steps and those that plans added."""
 
     total: int
     completed: int
@@ -198,7 +198,7 @@ class TextChunk:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What a conversation works on: for the gate, the reminder and the status line."""
+    """The step that a conversation works on: for the gate, the reminder and the status line."""
 
     execution_id: str
     workflow: str
@@ -211,7 +211,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionView:
-    """A workflow that can be started. ``phases`` is midex's list, whatever form it was written in."""
+    """A workflow that can be started. ``phases`` is midex's list, for either form."""
 
     name: str
     description: str
@@ -240,7 +240,7 @@ class DefinitionProblem:
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """How the definition files differ from what was known: names of workflows and personas."""
+    """The changes of the definition files since the last look: names of workflows and personas."""
 
     added: tuple[str, ...]
     updated: tuple[str, ...]

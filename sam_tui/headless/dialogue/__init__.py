@@ -1,1 +1,1 @@
-"""What another program says while a run works: messages, and answers to what it is asked."""
+"""The other program's part of a dialogue: messages, and answers to questions."""

@@ -1,7 +1,7 @@
 """Messages on standard input while a run works, a JSON object a line (``--input-format stream-json``).
 
-A line is a message of the person, or belongs to the control protocol of ``claude -p``: the other program
-interrupts a turn, or answers what it was asked.
+A line is a message of the person, or belongs to the control protocol of ``claude -p``: the other
+program interrupts a turn, or answers a question.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class ReceivedMessage:
 
 
 class MessageInput:
-    """What comes on standard input. ``send`` writes a line of standard output."""
+    """The messages on standard input. ``send`` writes a line of standard output."""
 
     def __init__(self, lines: LinePipes, send: Callable[[dict[str, object]], None]) -> None:
         self._lines = lines
@@ -201,7 +201,7 @@ async def reading(
 
 @asynccontextmanager
 async def beside(work: Coroutine[object, object, None]) -> AsyncGenerator[None]:
-    """A block that work runs beside; it ends with the block, and a fault of either is raised as it is."""
+    """Run work beside a block and end it with the block; a fault of either is raised unchanged."""
     try:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(work)

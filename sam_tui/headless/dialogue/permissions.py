@@ -28,7 +28,7 @@ _LONGEST_REASON = 400
 
 
 class _NoAnswer(Exception):  # the tool failed, not the run
-    """Why a question has no answer."""
+    """The reason why a question has no answer."""
 
 
 class PermissionTool:
@@ -40,7 +40,7 @@ class PermissionTool:
         self._listening = False
 
     def responder(self, before: Responder | None) -> Responder:
-        """Who answers at once: the responder without this tool, and a yes for calls of the tool itself."""
+        """Return the responder without this tool, with a yes for calls of the tool itself."""
 
         def respond(inquiry: Inquiry) -> Answer | None:
             if self._asks_for_itself(inquiry):
@@ -57,8 +57,8 @@ class PermissionTool:
         return request.operation == self.name and not request.revision
 
     def attends(self, inquiry: Inquiry) -> bool:
-        """Whether the tool is asked: about approvals, once its server is there. Not about what its own
-        server wants during its call."""
+        """Whether the tool is asked: about approvals, once its server runs, but not about its own
+        server's accesses during its call."""
         if not self._listening or inquiry.call in self._calls:
             return False
         return isinstance(inquiry.request, ApprovalRequest)
@@ -75,7 +75,7 @@ class PermissionTool:
     async def ask(
         self, runtime: Runtime, inquiry: Inquiry, question: Mapping[str, object]
     ) -> object:
-        """What the tool answers to a question. Raises ``_NoAnswer``."""
+        """Return the tool's answer to a question. Raises ``_NoAnswer``."""
         call = ToolCall(CallId(mint("call")), self.name, json.dumps(question))
         self._calls.add(call.id)
         try:
@@ -149,7 +149,7 @@ async def _answer(
 
 
 def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, dict[str, object]]:
-    """The subject of an inquiry: the call itself, or what it also needs, in the guard's words."""
+    """Return the subject of an inquiry: the call itself, or its further need, in the guard's words."""
     tool = request.operation.partition(".")[0]
     if call is not None and not request.revision and tool == call.name.partition(".")[0]:
         return call.name, tool_input(call.arguments)
@@ -160,7 +160,7 @@ def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, di
 
 
 def _approval(answer: object, arguments: dict[str, object]) -> Approval:
-    """An answer as an approval; what is neither a yes nor a no is no answer. Raises ``_NoAnswer``."""
+    """Return an answer as an approval. Raises ``_NoAnswer`` if it is neither a yes nor a no."""
     if answer is None:
         raise _NoAnswer("the program on standard input is gone, or answered with an error")
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}

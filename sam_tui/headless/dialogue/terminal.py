@@ -1,8 +1,8 @@
 """Approvals and questions that a person at the terminal answers while a command works.
 
-A question is printed on standard error, its answer is a line of standard input. Each line of a text from
-outside begins with a bar, so none passes for words of this program, and what was typed before the
-question stood there answers nothing.
+A question is printed on standard error, its answer is a line of standard input. Each line of a text
+from outside begins with a bar, so none passes for words of this program, and text typed before the
+question was printed answers nothing.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What is not as it was in a conversation that was played again, told as text and as JUnit XML."""
+"""The differences of a replayed conversation from its recording, as text and as JUnit XML."""
 
 import difflib
 import re
@@ -121,7 +121,7 @@ def _lines(file: RecordedFile) -> list[str]:
 
 
 def steady(text: str) -> str:
-    """A text with words for what is another in each run."""
+    """Return a text with words in place of the parts that differ in each run."""
     for pattern, word in _PATTERNS:
         text = pattern.sub(word, text)
     return text
@@ -134,7 +134,7 @@ def _difference(then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
 
 
 def as_text(name: str, deviations: Sequence[Deviation]) -> str:
-    """What is not as it was, for people: - is then, + is now."""
+    """Describe the differences for people: - is then, + is now."""
     if not deviations:
         return f"{name}: as recorded"
     lines = [f"{name}: {_counted(deviations)}"]

@@ -1,4 +1,4 @@
-"""What people wrote for the agent, in a recording: how it is named, restored, and when it is compared."""
+"""People's instructions to the agent in a recording: their names, restoration, and comparison."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ _NAME = "recorded"
 
 
 class Guidance:
-    """Which entries of requests are compared.
+    """The entries of requests that are compared.
 
     The reminders of files that a replay has in its scratch copy (``supplied``), of words that the
     recording has, and of memories where one was just stored; all others always, unless they are muted.

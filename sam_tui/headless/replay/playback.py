@@ -48,7 +48,7 @@ class RecordedModel:
         self._subagents = [_SubagentSteps(recorded) for recorded in scenario.subagents]
 
     def begin(self, turn: int) -> None:
-        """A turn begins: what was left of the one before is not played."""
+        """Begin a turn: the rest of the one before is not played."""
         self._steps = list(self._scenario.turns[turn].steps)
 
     def joining(self) -> Sequence[str]:
@@ -89,7 +89,7 @@ class RecordedModel:
         raise ModelRejected("The recording has only answers of its own conversation.")
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 class _SubagentSteps:
@@ -130,7 +130,7 @@ class RecordedReplies:
         }
 
     def __call__(self, inquiry: Inquiry) -> Answer | None:
-        """The recorded answer; None leaves it to nobody."""
+        """Return the recorded answer, or None."""
         request = inquiry.request
         if not isinstance(request, ApprovalRequest):
             text = self._answers.get(inquiry.call)

@@ -114,7 +114,7 @@ class RecordedDecision:
 
 @dataclass(slots=True, kw_only=True)
 class RecordedAnswer:
-    """What the person answered to a question of the agent."""
+    """The person's answer to a question of the agent."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 
@@ -161,8 +161,8 @@ class RecordedFile:
 class Scenario:
     """A whole recording. ``changed`` are the files that were not as before at its end; None is gone.
 
-    ``believed`` names the files that were trusted to tell the model something, ``reminders`` what the
-    person chose for each.
+    ``believed`` names the files that were trusted to instruct the model, ``reminders`` the person's
+    choice for each.
     """
 
     __pydantic_config__: ClassVar[Any] = _STRICT
@@ -182,14 +182,14 @@ class Scenario:
 
 @cache
 def _adapter() -> "TypeAdapter[Scenario]":
-    """Built on first use: only who reads or writes a recording needs pydantic."""
+    """Build it on first use: only reading and writing a recording needs pydantic."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(Scenario)
 
 
 class PathPlaceholders:
-    """Folders of this machine and the words that stand for them in a recording."""
+    """Folders of this machine and their placeholders in a recording."""
 
     def __init__(self, folders: Mapping[str, str]) -> None:
         self._words = {path: f"⟦{name}⟧" for path, name in folders.items() if len(path) > 1}
@@ -208,14 +208,14 @@ class PathPlaceholders:
 
 
 def numbered(messages: Iterable[Message], subagent: int = 0) -> Mapping[CallId, str]:
-    """The calls of a conversation by what a recording names them, that of a subagent counted from 1."""
+    """Return a recording's names for the calls of a conversation; a subagent's are counted from 1."""
     whose = f"subagent_{subagent}_" if subagent else ""
     ids = dict.fromkeys(call.id for call in calls_of(messages))
     return {call: f"{whose}call_{number}" for number, call in enumerate(ids, 1)}
 
 
 def _entries_of(reminder: ReminderMessage, change: Change) -> list[str]:
-    """How a recording names a reminder; one of files by each of them."""
+    """Return a recording's names of a reminder; one of files has a name for each file."""
     entry = f"reminder {reminder.name}"
     names = FILES[reminder.name].findall(reminder.text) if reminder.name in FILES else ()
     return [f"{entry}: {change(name)}" for name in names] or [entry]
@@ -288,7 +288,7 @@ def answers_of(
 def decisions_of(
     entries: Iterable[DecisionEntry], numbers: Mapping[CallId, str], change: Change
 ) -> list[RecordedDecision]:
-    """What was decided of the calls of a conversation."""
+    """Return the decisions on the calls of a conversation."""
     return [
         RecordedDecision(
             call=numbers[entry.call],

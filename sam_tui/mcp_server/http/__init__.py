@@ -1,1 +1,1 @@
-"""The HTTP transport: who may come in, and sessions whose streams can be resumed."""
+"""The HTTP transport: access, and sessions whose streams can be resumed."""

@@ -69,7 +69,7 @@ class StoredEvents:
         return self._last
 
     def stream(self, session: "SessionEvents", number: int) -> str | None:
-        """The stream of an event; None for an event of another session or one that is no longer stored."""
+        """Return the stream of an event; None for one of another session or one no longer stored."""
         entry = self._entries.get(number)
         return entry.stream if entry is not None and entry.session is session else None
 
@@ -145,8 +145,7 @@ class SessionEvents(EventStore):
     ) -> str | None:
         """Tell a stream again from an event on; its id, or None where nothing more will come.
 
-        Nothing is awaited after the last event was found, so that what comes next finds the stream
-        open.
+        Nothing is awaited after the last event was found, so that the next event finds the stream open.
         """
         last = _number(last_event_id)
         stream = self._kept.stream(self, last)
@@ -212,7 +211,7 @@ class McpSessions(StreamableHTTPSessionManager):
         if events is None or not is_version_at_least(events.agreed, RESUMABLE):
             await super()._handle_stateful_request(scope, receive, send)
         elif scope["method"] == "POST":
-            # What the handshake agreed on counts, also where a request names another version.
+            # The version of the handshake counts, also if a request names another one.
             _set_version(scope, events.agreed)
             await self._posted(scope, receive, send)
         elif scope["method"] == "GET" and last:

@@ -32,13 +32,13 @@ class NextStep(Arguments):
 
 
 class MidexExecution(Arguments):
-    """Arguments of verbs on an execution; ``word`` is what the verb takes besides."""
+    """Arguments of verbs on an execution; ``word`` is the further argument of the verb."""
 
     execution_id: str = Field(min_length=1)
 
     @property
     def word(self) -> str:
-        """Nothing."""
+        """Empty: no word."""
         return ""
 
 

@@ -1,4 +1,4 @@
-"""Which client works on which step: its calls to our tools obey the step and count as evidence."""
+"""The clients' claims on steps: a client's calls to our tools obey its step and count as evidence."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What seed 003's resources and tools say, as plain JSON: names and shapes are the seed's."""
+"""The resources and tools of seed 003 as plain JSON: names and shapes are the seed's."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -44,7 +44,7 @@ def workflow_form(view: DefinitionView) -> dict[str, object]:
 
 
 def details_form(view: DefinitionView) -> dict[str, object]:
-    """``workflow_details``; ``params`` are what ``workflow.start`` takes besides the name."""
+    """Return ``workflow_details``; ``params`` are the arguments of ``workflow.start`` besides the name."""
     return workflow_form(view) | {
         "content": view.content,
         "params": {name: dict(about) for name, about in view.params.items()},
@@ -106,7 +106,7 @@ def current_step_form(view: ExecutionView, tickets: Sequence[Ticket]) -> dict[st
 
 
 def status_form(view: ExecutionView) -> dict[str, object]:
-    """``workflow_status``: totals are of the definition and of what plans added to it."""
+    """Return ``workflow_status``: its totals count the definition's steps and those that plans added."""
     return {
         "execution_id": view.id,
         "workflow_name": view.workflow,

@@ -1,4 +1,4 @@
-"""Seed 003's resources under ``midex://``: what can be run, and the state of each execution."""
+"""Seed 003's resources under ``midex://``: the workflows, and the state of each execution."""
 
 import json
 import re
@@ -43,7 +43,7 @@ class ResourceAddress:
 
 
 def address(uri: str) -> ResourceAddress | None:
-    """The parts of a ``midex://`` URI, or None for what is none."""
+    """Return the parts of a ``midex://`` URI, or None for any other text."""
     match = re.fullmatch(r"midex://([^/?#]+)/([^?#]*)(?:\?([^#]*))?", uri, re.IGNORECASE)
     if match is None or len(uri) > 4000:
         return None
@@ -54,7 +54,7 @@ def address(uri: str) -> ResourceAddress | None:
 
 
 def artifact_uri(artifact: str) -> str:
-    """Where the text of an artifact is read."""
+    """Return the address at which the text of an artifact is read."""
     return str(ResourceAddress("workflow", "artifact", (artifact,)))
 
 
@@ -108,7 +108,7 @@ class MidexResources:
         return self._open()
 
     def listed(self, client: Client) -> Sequence[types.Resource]:
-        """What has no id, every workflow, and the executions that are not over."""
+        """Return the resources without an id, every workflow, and the executions that are not over."""
         resources = [
             _resource(f"{WORKFLOW}/available_workflows", "available_workflows",
                       "Every workflow that can be started."),

@@ -1,7 +1,7 @@
 """Seed 003's tools: ``workflow.start`` and ``workflow.next_step``, with verbs for all the rest.
 
-A model answers for neither the person nor the host: a human step asks the client's person, and a
-tool step is run here, through the guard, whatever output the client sends for it.
+A model answers for neither the person nor the host: a human step asks the client's person, and a tool
+step is run here, through the guard, and a client's output for it is ignored.
 """
 
 import json
@@ -106,7 +106,7 @@ class MidexToolbox:
         return self._named(name) is not None
 
     async def run(self, request: ToolRequest) -> types.CallToolResult:
-        """Run one call; what is refused is a result with a code."""
+        """Run one call; a refusal is a result with a code."""
         entry = self._named(request.name)
         assert entry is not None
         unknown = UnknownArguments()
@@ -171,7 +171,7 @@ class MidexToolbox:
     def _steering(
         self, verb: VerbName
     ) -> Callable[[MidexExecution, ToolRequest], Awaitable[Answer]]:
-        """What carries out a verb of the table."""
+        """Return the function that carries out a verb of the table."""
 
         async def steer(arguments: MidexExecution, request: ToolRequest) -> Answer:
             done = await steer_with_person(
@@ -222,10 +222,10 @@ class MidexToolbox:
             ]
         }
 
-    # -- what a client does not answer for -----------------------------------------------------
+    # -- steps that no client does -------------------------------------------------------------
 
     async def _run_tool(self, ticket: Ticket, token: str, request: ToolRequest) -> Advanced:
-        """The call of a tool step, made here; an approval that nobody can give leaves it open."""
+        """Run the call of a tool step here; an approval that nobody can give leaves it open."""
         self._claims.take((ticket,), request.client)
         conversation = request.client.conversation
         with self._workflows.claims.hold(ticket.execution_id) as mine:
@@ -246,10 +246,10 @@ class MidexToolbox:
     def _person(self, request: ToolRequest) -> Person:
         return Person(self._runtime.inquiries, request.client.conversation, request.call.id)
 
-    # -- what a verb led to --------------------------------------------------------------------
+    # -- results of verbs ----------------------------------------------------------------------
 
     def _opened(self, done: Advanced, request: ToolRequest) -> Answer:
-        """The next step to do, in seed 003's names, and every other one that is open."""
+        """Return the next step to do, in seed 003's names, and every other open one."""
         view = self._workflows.records.execution(done.execution_id)
         answer = _summary(done, view)
         if done.state != "running":

@@ -1,1 +1,1 @@
-"""Tables of what the person can do, by subject; ``ui.actions`` joins them."""
+"""Tables of the person's actions, by subject; ``ui.actions`` joins them."""

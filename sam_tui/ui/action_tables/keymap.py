@@ -56,7 +56,7 @@ def resolved_keys(
     chosen: Mapping[str, tuple[str, ...]],
     focusing: Sequence[str],
 ) -> Keymap:
-    """The keys of the actions, with those ``chosen`` by action. A key goes to who chose it first."""
+    """Return the keys of the actions, with those ``chosen`` by action. The first choice of a key counts."""
     choice = _Choice({action.name: action for action in actions})
     for name, texts in chosen.items():
         choice.take(name, texts)

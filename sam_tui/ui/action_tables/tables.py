@@ -1,4 +1,4 @@
-"""Actions beside the conversation, on the screen's layout and on terminals."""
+"""Actions around the conversation, on the screen's layout and on terminals."""
 
 from sam_tui.ui.action_tables.action import WorkbenchAction
 

@@ -1,4 +1,4 @@
-"""Trust, grants, mode and audit: whom the person believes, what is asked, and what was decided."""
+"""Trust, grants, mode and audit: trusted folders, the questions asked, and the decisions made."""
 
 import asyncio
 import math
@@ -32,7 +32,7 @@ _ROUND: tuple["PermissionMode", ...] = ("ask", "ask-all", "accept-edits", "plan"
 
 
 class Authorization:
-    """Opens both dialogs, changes the mode, and tells when the folder is not trusted, or no longer."""
+    """Opens both dialogs, changes the mode, and warns if the folder is not trusted, or no longer."""
 
     def __init__(self, context: Context, patience: Patience) -> None:
         self._context = context
@@ -43,7 +43,7 @@ class Authorization:
         """The state of the folder's trust that was last shown."""
 
     def announce(self) -> None:
-        """Say what is not trusted here, show trust and mode, and check the end of the log."""
+        """Tell about untrusted files, show trust and mode, and check the end of the log."""
         trust = self._runtime.trust
         changed = trust.state == "changed"
         names = trust.changes() if changed else tuple(item.name for item in trust.believed())
@@ -84,7 +84,7 @@ class Authorization:
             self._show_trust()  # the change itself is reported elsewhere
 
     def trust(self) -> None:
-        """Show what the folder wants trusted, and let the person decide."""
+        """Show the folder's files that need trust, and let the person decide."""
         from sam_tui.ui.screens.trust import TrustScreen
 
         self.look()
@@ -132,7 +132,7 @@ class Authorization:
     # ---- grants
 
     def grants(self) -> None:
-        """Let the person take back what is allowed for a while, in any conversation of the window."""
+        """Let the person withdraw temporary permissions, in any conversation of the window."""
         granted = self._runtime.guard.grants
         options = [
             (
@@ -185,7 +185,7 @@ class Authorization:
         self._context.screen.status.flash(f"{mode}: {MODES[mode]}")
 
     def _writers(self) -> str:
-        """The names of running work beside the conversation that may write to the workspace."""
+        """Return the names of running background work that may write to the workspace."""
         servers = [
             f"MCP server {one_line(report.name, 40)}"
             for report in self._runtime.servers.reports()
@@ -195,7 +195,7 @@ class Authorization:
 
 
 def _until(seconds: float) -> str:
-    """How long a grant lasts, from the seconds that remain."""
+    """Return how long a grant lasts, from the seconds that remain."""
     if math.isinf(seconds):
         return "until its conversation ends"
     return f"for {math.ceil(seconds / 60)} min"

@@ -1,4 +1,4 @@
-"""Commands beside the conversation: sent there by the person, listed, read, ended, brought back."""
+"""Commands in the background: sent there by the person, listed, read, ended, brought back."""
 
 import time
 from collections.abc import Callable
@@ -125,7 +125,7 @@ class Background:
         ]
         return sorted([*commands, *tasks], key=lambda job: not job.running)
 
-    # ---- what the bar and the transcript say
+    # ---- texts of the bar and the transcript
 
     def _offer(self) -> str:
         """The hint of the status bar while the agent waits for a command; empty for the first seconds."""

@@ -61,8 +61,7 @@ class Completion:
         return [*self._servers.resources(part), *self._candidates.fitting(part)][:LISTED]
 
     def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
-        """The values that may follow a command and match what is typed; empty once the text is one of
-        them."""
+        """Return the values of a command that match the typed text; none once the text is one of them."""
         if action.argument == "FILE":
             files = self.files(part)
             return () if part in files else files
@@ -114,7 +113,7 @@ class Completion:
             if result.paths:
                 self._candidates = Candidates(result.paths)
             if result.cut or result.total > len(result.paths):
-                self._sought = ""  # what is typed next is looked for as well
+                self._sought = ""  # the next typed text is searched for, too
         self._area.offer_files()
 
     async def _search(self, pattern: str) -> FileMatches | None:

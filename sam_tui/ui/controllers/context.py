@@ -103,7 +103,7 @@ class Context:
         hint: str = "",
         preview: Preview | None = None,
     ) -> Picker:
-        """As ``pick``, for choices that load slowly; ``chosen`` gets the index of the picked one."""
+        """Pick from choices that load slowly; ``chosen`` gets the index of the picked one."""
 
         def picked(index: int | None) -> None:
             if index is not None:

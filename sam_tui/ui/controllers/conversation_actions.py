@@ -1,4 +1,4 @@
-"""What is done about the conversation on show: todos, undo, subagents, mini prompts, topic, memory."""
+"""Actions on the displayed conversation: todos, undo, subagents, mini prompts, topic, memory."""
 
 import os
 import time
@@ -42,9 +42,9 @@ class ConversationActions:
         self._conversations = conversations
 
     def edit_todos(self, event: TodoEditAsked) -> None:
-        """Change the list; the panel follows when the board tells of it.
+        """Change the list; the panel follows once the board announces it.
 
-        The first item of a new conversation opens it. What is refused is said.
+        The first item of a new conversation opens it. A refusal is shown.
         """
         try:
             session = self._current.session
@@ -81,7 +81,7 @@ class ConversationActions:
         self._context.pick_loaded("prompts of all conversations", load, chosen, empty=empty)
 
     def context(self) -> None:
-        """Show what the next request is made of."""
+        """Show the parts of the next request."""
         if self._conversation("/context") is None or self._current.session is None:
             return
         from sam_tui.ui.screens.reader import Reader, whole
@@ -202,7 +202,7 @@ class ConversationActions:
         self._context.pick("what the agent remembers", options, empty="Nothing is remembered yet.")
 
     def _memory(self, entry: "MemoryEntry") -> None:
-        """Ask what to do with an entry."""
+        """Ask for an action on an entry."""
         title = one_line(entry.key or entry.text, 60)
 
         def read() -> None:

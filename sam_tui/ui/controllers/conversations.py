@@ -41,7 +41,7 @@ _WHO = {"user": "you:", "assistant": "agent:"}
 
 
 def age(seconds: float) -> str:
-    """How long ago, roughly: ``3 min ago``."""
+    """Return how long ago that is, roughly: ``3 min ago``."""
     if seconds < 60:
         return "just now"
     for limit, unit, name in ((3600, 60, "min"), (86_400, 3600, "h"), (float("inf"), 86_400, "d")):
@@ -78,11 +78,11 @@ class Conversations:
         self.store_notices(current.tab)
 
     def store_notices(self, tab: ConversationTab) -> None:
-        """Store what the transcript of a tab says from now on with the conversation that it has then."""
+        """Store the notices of a tab's transcript from now on with the conversation that it has then."""
 
         def store(level: str, text: str) -> None:
             if tab.session is not None:
-                # What a full disk refuses was said all the same.
+                # A notice that a full disk refuses was shown anyway.
                 with contextlib.suppress(SamError):
                     self._runtime.notices.add(tab.session.conversation, level, text)
 
@@ -116,8 +116,8 @@ class Conversations:
     ) -> None:
         """Continue a stored conversation, or a copy of it that ends ``at`` a message.
 
-        The transcript reports one that cannot be opened. If another program has it open, the person
-        chooses what to do; if another tab has it, that tab is displayed.
+        The transcript reports a conversation that cannot be opened. If another program has it open, the
+        person chooses what to do; if another tab has it, that tab is displayed.
         """
         tab, other = self._current.tab, self._current.tab_of(conversation)
         if how != "fork" and other not in (None, tab):
@@ -174,7 +174,7 @@ class Conversations:
 
     @property
     def on_show(self) -> "ConversationId | None":
-        """The conversation on show, whoever writes to it."""
+        """The displayed conversation, with any writer."""
         return self._current.tab.conversation
 
     def take_over(self) -> None:
@@ -278,7 +278,7 @@ class Conversations:
         picker.type(title)
 
     def _preview(self, record: "ConversationRecord") -> list[str]:
-        """How a conversation ends, in few lines."""
+        """Return the end of a conversation, in few lines."""
         try:
             messages = self._runtime.sessions.last_words(record.id, _PREVIEWED)
         except SamError as error:

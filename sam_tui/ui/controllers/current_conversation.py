@@ -50,7 +50,7 @@ class ConversationTab:
 
     @property
     def conversation(self) -> "ConversationId | None":
-        """The conversation, whoever writes to it."""
+        """The conversation, with any writer."""
         return self.watched or (self.session.conversation if self.session is not None else None)
 
 

@@ -53,7 +53,7 @@ class InquiryQueue:
         self._screen.call_later(self.consider)
 
     def closed(self, inquiry: InquiryId) -> None:
-        """A question no longer waits, whoever answered it."""
+        """Remove a question that no longer waits, whoever answered it."""
         if all(entry.id != inquiry for entry in self._row):
             return
         self._row = [entry for entry in self._row if entry.id != inquiry]

@@ -99,7 +99,7 @@ class ModelChoice:
         self._context.app.push_screen(picker, picked)
 
     def _choices(self, offers: "Sequence[ModelOffer]") -> list[Choice]:
-        """The offers as lines: what each is known for, whether it is a favourite or begins here."""
+        """Return the offers as lines: abilities, price, and whether it is a favourite or the default."""
         wishes = ModelWishes.read(self._preferences)
         first = wishes.folders.get(self._runtime.workspace.root)
         choices: list[Choice] = []
@@ -112,7 +112,7 @@ class ModelChoice:
         return choices
 
     def _cost(self, offer: "ModelOffer") -> str:
-        """What switching to a model costs this conversation; empty before the first message."""
+        """Return what switching to a model costs this conversation; empty before the first message."""
         session = self._current.session
         tokens = total(session.messages) if session is not None and session.messages else 0
         return cost_of_switch(tokens, offer.facts)

@@ -22,7 +22,7 @@ class PromptQueue:
 
     @property
     def all(self) -> list[str]:
-        """Everything that waits, in order."""
+        """All waiting prompts, in order."""
         return [*self._unsent, *self.waiting, *self.later]
 
     def add(self, text: str, *, later: bool = False) -> None:

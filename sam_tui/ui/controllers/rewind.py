@@ -26,14 +26,14 @@ _MOST_PATHS = 3
 
 @dataclass(frozen=True, slots=True)
 class _Return:
-    """How to undo a rewind: the conversation as it was, and the checkpoint of its files."""
+    """The way back from a rewind: the conversation as it was, and the checkpoint of its files."""
 
     conversation: "ConversationId | None" = None
     checkpoint: int = 0
 
 
 class Rewind:
-    """Lets the person pick a message, shows what a rewind to it changes, and does it."""
+    """Lets the person pick a message, shows the changes of a rewind to it, and does it."""
 
     def __init__(
         self, context: Context, current: CurrentConversation, conversations: Conversations
@@ -45,7 +45,7 @@ class Rewind:
         self._return: _Return | None = None
 
     def choose(self) -> None:
-        """Let the person pick a message; rewinding keeps what came before it."""
+        """Let the person pick a message; rewinding keeps the messages before it."""
         conversation, now = self._current.id, time.time()
         options: list[Option] = []
         if conversation is not None:
@@ -123,7 +123,7 @@ class Rewind:
     def _rewind_conversation(
         self, conversation: "ConversationId", prompt: "UserPrompt", checkpoint: int = 0
     ) -> None:
-        """Go on in a copy that ends before the message, which stands in the prompt again."""
+        """Go on in a copy that ends before the message, and put the message into the prompt again."""
         self._conversations.open(conversation, "fork", at=prompt.position)
         if self._current.id == conversation:
             return  # what went wrong was said
@@ -175,7 +175,7 @@ _FOREIGN = " · something else changed it, too"
 
 
 def files_in_words(plan: "RewindPlan") -> str:
-    """How many files a plan changes: ``2 restored, 1 deleted; 1 left alone``."""
+    """Return how many files a plan changes: ``2 restored, 1 deleted; 1 left alone``."""
     safe = [change.fate for change in plan.changes if not change.foreign]
     counts = [f"{safe.count(fate)} {fate}" for fate in ("restored", "created", "deleted")]
     words = ", ".join(count for count in counts if not count.startswith("0 ")) or "nothing"
@@ -183,7 +183,7 @@ def files_in_words(plan: "RewindPlan") -> str:
 
 
 def plan_in_words(plan: "RewindPlan", redact: Callable[[str], str]) -> str:
-    """Every file of a plan with its lines, and what a restore does not bring back."""
+    """Return every file of a plan with its lines, and the parts that a restore does not bring back."""
     parts = [f"cannot be undone: {words}\n" for words in plan.beyond]
     parts += [f"not stored: {words}\n" for words in plan.omitted]
     if plan.untouched:

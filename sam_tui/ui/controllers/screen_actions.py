@@ -87,7 +87,7 @@ class ScreenActions:
             after(screen, _AGAIN_WITHIN, self._disarm)
 
     def interrupt(self, cancel_turn: Callable[[], bool] = lambda: False) -> None:
-        """Copy what is selected, else cancel the turn, else clear the prompt; twice ends the program."""
+        """Copy the selection, else cancel the turn, else clear the prompt; twice ends the program."""
         screen, area = self._screen, self._screen.prompt.area
         selected = screen.get_selected_text()
         if selected:

@@ -1,4 +1,4 @@
-"""MCP servers: listed, read, logged in at, and asked for what a message may name of them."""
+"""MCP servers: lists, reports, logins, and the names that a message may use of them."""
 
 import asyncio
 import re
@@ -35,7 +35,7 @@ _IN_URI = re.compile(r"[^\s\"`)\]]+")
 
 
 def pick_server(context: Context) -> None:
-    """List the servers as they stand; the one that is picked is read, or logged in at."""
+    """List the servers in their present state; the picked one is read, or logged in at."""
     options = [
         (Choice(one_line(report.name, 40), standing_of(report)), partial(_open, context, report))
         for report in context.runtime.servers.reports()
@@ -139,7 +139,7 @@ class ServerCompletion:
             self._context.app.run_worker(self._list(), group="server-names", exclusive=True)
 
     def resources(self, part: str) -> Sequence[str]:
-        """The resources that fit what is typed behind an @, as ``SERVER:URI``."""
+        """Return the resources that match the text typed after an @, as ``SERVER:URI``."""
         self._propose(list(_of_templates(self._names.templates, part))[:_MOST_TEMPLATES])
         names = dict.fromkeys([*self._names.resources, *self._proposed])
         return [name for name in fitting(names, part)[0] if name != part]
@@ -217,7 +217,7 @@ def _of_templates(templates: Sequence[str], part: str) -> Iterator[tuple[TypedVa
 
 
 def _filled(arguments: Sequence[str], words: Sequence[str]) -> dict[str, str]:
-    """Which of the words are which arguments: by name, else in their order."""
+    """Assign the words to the arguments: by name, else in their order."""
     filled: dict[str, str] = {}
     for word in filter(None, words):
         argument, value = _argument_of(arguments, filled, word)

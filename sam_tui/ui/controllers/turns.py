@@ -131,7 +131,7 @@ class TurnRunner:
             self.pump()
 
     def cancel(self, *, once: bool = False) -> bool:
-        """Cancel the running turn; what was queued comes back to the prompt. False when idle.
+        """Cancel the running turn; queued prompts return to the prompt line. False if idle.
 
         With ``once`` False also for a turn that is being cancelled: its commands may take their time.
         """

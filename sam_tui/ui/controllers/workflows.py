@@ -97,7 +97,7 @@ class WorkflowRuns:
         self._app.run_worker(self._begin_plan(task), name="plan", group=_GROUP)
 
     async def _begin_plan(self, task: str) -> None:
-        """Begin it once the servers' tools are there: its planner's prompt lists them."""
+        """Begin the plan once the servers' tools are known: its planner's prompt lists them."""
         from sam_tui.core.workflow.planned import PlannedTasks
 
         session = self._current.session

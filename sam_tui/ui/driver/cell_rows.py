@@ -25,7 +25,7 @@ _STRIPS = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pen:
-    """How cells are drawn: SGR codes of attributes, text colour and ground, each empty where plain.
+    """The look of cells: SGR codes of attributes, text colour and ground, each empty where plain.
 
     There is one object for each look that was used lately, so that looks are compared by identity.
     """
@@ -121,8 +121,8 @@ class PictureCells(Protocol):
 class CellRow:
     """One row: a text and a pen for each cell.
 
-    The second cell of a wide character has an empty text; None is a cell of which nothing is known.
-    ``strips`` are what was put into the row last, by column.
+    The second cell of a wide character has an empty text; None is an unknown cell. ``strips`` are the
+    last ones put into the row, by column.
     """
 
     __slots__ = ("pens", "strips", "texts", "whole")

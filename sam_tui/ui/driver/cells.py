@@ -1,7 +1,7 @@
 """The cells on the terminal, recorded so that only changed cells are written.
 
-Textual writes every row of a widget that asked to be drawn. ``DrawnCells`` keeps what was written before
-and renders an update as the difference: rows that moved are moved by the terminal (DL and IL within
+Textual writes every row of a widget that asked to be drawn. ``DrawnCells`` stores the written cells and
+renders an update as the difference: rows that moved are moved by the terminal (DL and IL within
 margins), cells that look the same are passed over, and colours are sent where they change.
 """
 
@@ -81,7 +81,7 @@ class DrawnCells:
             self.overlays.forget()
 
     def ending(self) -> str:
-        """What has the terminal forget images that it was handed."""
+        """The sequences by which the terminal forgets the images that it was sent."""
         return self.pictures.end() if self.pictures is not None else ""
 
     def difference(self, update: object, size: Size) -> object:
@@ -94,7 +94,7 @@ class DrawnCells:
         return CellUpdate(self, update)
 
     def _changed(self, pieces: Iterator[Piece], colours: ColorSystem) -> dict[int, CellRow]:
-        """The rows that the pieces change, as they are to be."""
+        """Return the rows that the pieces change, in their new form."""
         target: dict[int, CellRow] = {}
         for y, x, strip in pieces:
             row = target.get(y) or self._row(y)
@@ -293,7 +293,7 @@ class Output:
 
 
 def draw_again(app: "App[Any]") -> None:
-    """Write the whole screen, whatever the terminal shows."""
+    """Write the whole screen, whatever the terminal shows now."""
     if (cells := cells_of(app._driver)) is not None:  # pyright: ignore[reportPrivateUsage]
         cells.forget()
         if cells.pictures is not None:
@@ -308,7 +308,7 @@ def cells_of(driver: object) -> DrawnCells | None:
 
 
 class CellUpdate(CompositorUpdate):
-    """An update of Textual's, of which only what changes is written."""
+    """An update of Textual's, of which only the changes are written."""
 
     def __init__(self, cells: DrawnCells, update: ChopsUpdate | LayoutUpdate) -> None:
         self._cells = cells
@@ -344,13 +344,13 @@ def _chops(update: ChopsUpdate) -> Iterator[Piece]:
 
 
 def _is_plain(text: str | None) -> bool:
-    """Whether a cell holds a character that is written as it is."""
+    """Whether a cell holds a character that is written unchanged."""
     return text is not None and text.isascii() and text >= " "
 
 
 def _advances(text: str, row: CellRow, after: int) -> bool:
-    """Whether the cursor stands in the next cell once a text is written: not at the end of a row, and of
-    an image's cells only before another one."""
+    """Whether the cursor moves to the next cell after a text is written: not at the end of a row, and
+    of an image's cells only before another one."""
     if after >= len(row.texts):
         return False
     return text[0] != PLACEHOLDER or (row.texts[after] or "")[:1] == PLACEHOLDER

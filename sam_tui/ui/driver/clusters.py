@@ -1,4 +1,4 @@
-"""Writes characters that terminals draw in different widths so that the text beside them does not move.
+"""Writes characters that terminals draw in different widths so that the text around them does not move.
 
 Each is drawn over blanks in its own cells, and the next text is written at its own column: a wider
 drawing is cut, a narrower one leaves a blank. Where it might reach beyond the written text, only its
@@ -33,7 +33,7 @@ def fitted(text: str, cells: int) -> str:
 
 
 def settled(frame: str) -> str:
-    """A frame in which characters of disputed width do not shift the text beside them."""
+    """Return a frame in which characters of disputed width do not shift the text around them."""
     if frame.isascii() or not DISPUTED.search(frame):
         return frame
     if PLACEHOLDER in frame:  # the cursor is moved explicitly after such cells
@@ -122,7 +122,7 @@ def _excess(text: str) -> int:
 
 
 def _pieces(text: str, column: int, end: int) -> list[str]:
-    """A text from a column on; what is written ends before ``end``."""
+    """Yield a text from a column on; the written part ends before ``end``."""
     pieces: list[str] = []
     spans, _ = split_graphemes(text)
     covered = False

@@ -1,4 +1,4 @@
-"""How well text can be read on its ground, as WCAG measures it."""
+"""The contrast of text with its ground, as WCAG measures it."""
 
 from textual.color import Color
 

@@ -57,7 +57,7 @@ class FewColours(LineFilter):
         self._surface = surface
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments as they are drawn."""
+        """Return the segments in the form that is drawn."""
         surface = self._surface()
         return [
             Segment(text, self._change(style, surface) if style is not None else None, control)
@@ -88,7 +88,7 @@ def use_few_colours(app: "App[Any]", environ: Mapping[str, str]) -> None:
 
 @lru_cache(maxsize=4096)
 def without_colour(style: Style, surface: Surface) -> Style:
-    """The style in attributes: reverse on a ground that stands out, dim for quiet, bold for loud text."""
+    """Return the style in attributes: reverse for a distinct ground, dim for quiet, bold for loud text."""
     ink, under = _colours(style, surface)
     plain, ground = map(Color.parse, surface)
     marked = contrast(under, ground) >= _MARKED
@@ -135,7 +135,7 @@ def _hue(colour: Color) -> str:
 
 
 def _colours(style: Style, surface: Surface) -> tuple[Color, Color]:
-    """Text colour and ground as they are seen."""
+    """Return text colour and ground as they are displayed."""
     plain, ground = map(Color.parse, surface)
     pair = (_seen(style.color, plain), _seen(style.bgcolor, ground))
     return (pair[1], pair[0]) if style.reverse else pair
@@ -146,5 +146,5 @@ def _seen(colour: RichColor | None, usual: Color) -> Color:
 
 
 def _stripped(style: Style) -> Style:
-    """Everything of a style but its colours."""
+    """Return a style without its colours."""
     return style.without_color + Style(meta=style.meta) if style.meta else style.without_color

@@ -43,7 +43,7 @@ class Region:
         return "\r" + "\n" * (self.rows - 1) + "\x1b[H"
 
     def begin_at(self, column: int, row: int) -> str:
-        """Begin at the cursor, on a line of its own."""
+        """Begin at the cursor, on a new line."""
         return ("\r\n" if column else "") + self._make_room(min(row + bool(column), self.rows - 1))
 
     def erase(self) -> str:

@@ -295,7 +295,7 @@ def read_input(
     *,
     debug: bool,
 ) -> None:
-    """Read a terminal until ``ended`` is set, or it goes away, and pass on what it tells."""
+    """Read a terminal until ``ended`` is set, or it goes away, and pass on its input and reports."""
     parser, pastes, grounds = KeyParser(debug), Pastes(), GroundAnswers(pass_on)
     # One byte that is none of UTF-8 would end a strict one, and with it the workbench.
     decode = getincrementaldecoder("utf-8")("replace").decode

@@ -1,4 +1,4 @@
-"""Who has the mouse, the workbench or the terminal around, and which presses are clicks."""
+"""The mouse: whether the workbench or the terminal around has it, and which presses are clicks."""
 
 from dataclasses import dataclass, replace
 
@@ -39,8 +39,8 @@ class _Clicked:
 class LeftClicked(App[None], inherit_bindings=False):
     """An application in which the left button alone clicks, and a double click clicks one widget.
 
-    Textual makes a click of every button, of a release alone on the widget of the last press, and of the
-    second half of a double click on what the first half brought up.
+    Textual makes a click of every button, of a release alone on the widget of the last press, and of
+    the second half of a double click on a widget that the first half opened.
     """
 
     _clicked: _Clicked | None = None

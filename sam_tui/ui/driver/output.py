@@ -165,7 +165,7 @@ class Forgiving:
             return 0
 
     def flush(self) -> None:
-        """Nothing to do: text is written as soon as the terminal takes it."""
+        """Do nothing: text is written as soon as the terminal takes it."""
 
     def fileno(self) -> int:
         """The descriptor of the file."""
@@ -254,7 +254,7 @@ class PlacesAsKeys:
     """Mixed in before a driver: turns a key that the terminal writes as a cursor position into a key."""
 
     def process_message(self, message: Message) -> None:
-        """Pass on what the terminal tells; called by the thread that reads."""
+        """Pass on the terminal's input and reports; called by the thread that reads."""
         driver: Any = super()
         driver.process_message(
             message if getattr(self, "awaits_place", False) else pressed(message)
@@ -301,7 +301,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             super().stop_application_mode()
 
         def resume_application_mode(self) -> None:
-            """Draw everything again after the terminal lost what it showed."""
+            """Draw everything again after the terminal lost its content."""
             super().resume_application_mode()
             self._behind()
 

@@ -21,7 +21,7 @@ def clipboard_sequences(text: str) -> list[str]:
     plain = f"\x1b]52;c;{base64.b64encode(text.encode(errors='replace')).decode()}\a"
     if not os.environ.get("TMUX"):
         return [plain]
-    # tmux takes the plain form where it keeps the clipboard itself, and passes on what is wrapped.
+    # tmux takes the plain form if it keeps the clipboard itself, and passes the wrapped form on.
     return [plain, passed_through_tmux(plain)]
 
 
@@ -31,14 +31,14 @@ def passed_through_tmux(sequence: str) -> str:
 
 
 def tmux_question(environment: Mapping[str, str], formats: str) -> tuple[str, ...]:
-    """The command that prints what tmux knows about the terminal around it, in tmux's formats."""
+    """Return the command that prints tmux's knowledge of the terminal around it, in tmux's formats."""
     pane = environment.get("TMUX_PANE")
     target = ("-t", pane) if pane else ()
     return ("tmux", "display-message", "-p", *target, formats)
 
 
 def copied_words(text: str) -> str:
-    """What was copied, in words."""
+    """Return a sentence about what was copied."""
     lines = text.count("\n") + 1
     size = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
     if len(text.encode(errors="replace")) > LARGEST:

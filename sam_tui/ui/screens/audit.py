@@ -157,7 +157,7 @@ class AuditScreen(Dialog):
             self._fetch()
 
     def on_key(self, event: events.Key) -> None:
-        """Move through the list, turn to the other folders, or to what was refused."""
+        """Move through the list, turn to the other folders, or to the refused calls."""
         detail = self.query_one("#detail", VerticalScroll)
         moves = {
             **self._list.moves,
@@ -191,7 +191,7 @@ def entry_line(entry: "DecisionEntry") -> Content:
 
 
 def entry_content(entry: "DecisionEntry", broken: int | None) -> Content:
-    """Everything about one decision, a line each; nothing in it is hidden."""
+    """Return everything about one decision, a line each; nothing in it is hidden."""
     decision = entry.decision
     moment = datetime.fromtimestamp(entry.made_at).strftime("%Y-%m-%d %H:%M:%S")
     sealed = (

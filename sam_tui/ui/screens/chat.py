@@ -1,4 +1,4 @@
-"""The one screen one works in: transcript over prompt, todos over terminal, status below."""
+"""The main screen: transcript over prompt, todos over terminal, status below."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -111,7 +111,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     @property
     def layout_wish(self) -> Layout:
-        """How the person wants the screen divided."""
+        """The person's choice of how the screen is divided."""
         return self._layout
 
     @property
@@ -171,7 +171,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.on_column_changed(ColumnChanged())
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """A dialog went away; or it comes first, and its styles were worked out as it was mounted."""
+        """Announce that the screen is shown again; at the first time its styles are made already."""
         event.refresh_styles = event.refresh_styles and self._resumed
         self._resumed = True
         self.post_message(Returned())
@@ -337,7 +337,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self.bottom.mount(panel)
 
     def put_question_behind(self, panel: "InquiryPanel") -> None:
-        """Show the prompt again; the question keeps what was written there."""
+        """Show the prompt again; the question keeps the text written in it."""
         focused = self.focused is not None and panel in self.focused.ancestors_with_self
         self._question = None
         panel.display = False

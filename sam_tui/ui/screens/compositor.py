@@ -18,9 +18,9 @@ from textual.widget import Widget
 class LayoutCompositor(Compositor):
     """Compares each layout with the last one that was reported to widgets and drawn.
 
-    Textual compares it with the last one that anybody looked up, for a widget's size for example. A widget
-    that was removed before such a look-up would stay on the screen, and a new one would not learn that it
-    is visible.
+    Textual compares it with the last one that was looked up, for a widget's size for example. A widget
+    that was removed before such a look-up would stay on the screen, and a new one would not learn that
+    it is visible.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class LayoutCompositor(Compositor):
         return super().full_map
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
-        """Lay all out; tells which widgets were hidden, shown and resized."""
+        """Lay all out; return which widgets were hidden, shown and resized."""
         self._full_map = self._reflowed_map
         result = super().reflow(parent, size)
         self._reflowed_map = self._full_map
@@ -67,7 +67,7 @@ class LayoutCompositor(Compositor):
     ) -> Iterator[tuple[Region, Region, list[Strip]]]:
         """Each widget's place, the part of it to draw, and that part's lines; the foremost comes first.
 
-        What stands wholly behind one other widget is not drawn: on most frames those are all containers.
+        A widget wholly behind another is not drawn: on most frames those are all containers.
         """
         changed = self._changed or (crop or self.size.region,)
         before: list[Region] = []

@@ -78,10 +78,10 @@ class Dialog(ModalScreen[int | None]):
 class Picker(Dialog):
     """A list to choose from, narrowed by typing. The result is the index among all choices.
 
-    ``load`` brings the choices; ``empty`` says what to do when there are none, ``hint`` what else
-    there is to know while some are shown, ``keys`` which keys do more. ``preview`` gives the lines that
-    stand below while a choice is marked, by its index. Keys count for what fits the words typed ahead of
-    them, also while the choices are on their way.
+    ``load`` brings the choices; ``empty`` says what to do when there are none, ``hint`` is a remark
+    while there are some, ``keys`` names further keys. ``preview`` returns the lines below a marked
+    choice, by its index. Keys apply to the choices that match the words typed before them, also while
+    the choices load.
     """
 
     AUTO_FOCUS = "Input"
@@ -206,7 +206,7 @@ class Picker(Dialog):
             )
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what fits the words typed."""
+        """Show the choices that match the typed words."""
         event.stop()
         if self._narrowed not in (None, self._filter.value):
             self._narrow(self._filter.value)
@@ -278,7 +278,7 @@ class HelpScreen(Dialog):
         return line
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what has the words typed."""
+        """Show the actions that contain the typed words."""
         event.stop()
         words = event.value.lower().split()
         for line, text in self._texts.items():

@@ -1,4 +1,4 @@
-"""What is shown when the program cannot start."""
+"""The screen for a program that cannot start."""
 
 from textual import events
 from textual.app import ComposeResult

@@ -26,7 +26,7 @@ _LISTED = 20
 _TASKS = 500
 """The most tasks that are drawn; those that are not done come first."""
 _WHOLE = 4000
-"""The most characters of one line of a question, so large that the person sees all of what to approve."""
+"""The most characters of one line of a question, enough for the person to see all that they approve."""
 _LOOKS = 1.0
 """Seconds between two readings of the folder, because other programs change fleets without notice."""
 _KEYS = "a approve · d deny · Enter answer in words · t retry · x cancel · Esc closes"
@@ -49,8 +49,8 @@ class FleetView:
 class FleetsScreen(Screen[None]):
     """Reads the fleets of the data folder on a thread, whichever process drives them.
 
-    A key answers the marked question of the focused list, and only one that was there for a moment:
-    never a question that just took its place.
+    A key answers the marked question of the focused list, and only one that was shown for a moment:
+    never one that has just taken its place.
     """
 
     CSS_PATH = STYLES
@@ -97,7 +97,7 @@ class FleetsScreen(Screen[None]):
         yield self._hint
 
     def on_mount(self) -> None:
-        """Look now, and again for as long as the screen is there."""
+        """Look now, and again while the screen exists."""
         self._tell(_KEYS)
         self.look()
         self.set_interval(_LOOKS, self.look)
@@ -156,7 +156,7 @@ class FleetsScreen(Screen[None]):
         self.set_focus(self._inbox)
 
     def action_retry(self) -> None:
-        """Go on with the chosen fleet, and do again what failed."""
+        """Go on with the chosen fleet, and repeat its failed tasks."""
         if self.chosen:
             self._ask(
                 lambda: self._control.retry(self.chosen), "It continues in a program of its own."

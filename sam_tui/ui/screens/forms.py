@@ -20,7 +20,7 @@ from sam_tui.ui.widgets.line_input import LineInput
 
 
 class ParamForm(ModalScreen[dict[str, str] | None]):
-    """A line for each parameter. The result maps their names to what was typed; None: not now."""
+    """A line for each parameter. The result maps their names to the typed text; None: not now."""
 
     CSS_PATH = STYLES
     BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
@@ -94,7 +94,7 @@ class FileForm(ModalScreen[None]):
         self._note = Static("", markup=False, classes="note")
 
     def compose(self) -> ComposeResult:
-        """A line for the path, and what was wrong with the last one."""
+        """Compose a line for the path, and the fault of the last one."""
         with KeyFrame() as frame:
             frame.border_title = Content(one_line(self._title, 60))
             frame.say_keys("Enter writes it · Esc: not now")
@@ -124,7 +124,7 @@ class HostQuestion(ModalScreen[bool]):
         self._guard = KeyGuard(patience)
 
     def compose(self) -> ComposeResult:
-        """Both hosts, and what would be sent to the new one."""
+        """Compose both hosts, and the data that would be sent to the new one."""
         before, after = (visible_line(host) for host in self._hosts)
         with KeyFrame() as frame:
             frame.border_title = Content("go to another host?")
@@ -170,7 +170,7 @@ class KeyForm(ModalScreen[str]):
         self._line = Input(password=True, placeholder="key")
 
     def compose(self) -> ComposeResult:
-        """Why it is asked, and a line for the key."""
+        """Compose the reason for the question, and a line for the key."""
         with KeyFrame() as frame:
             frame.border_title = Content(f"a key for {one_line(self._host, 60)}")
             frame.say_keys(

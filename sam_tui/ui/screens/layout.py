@@ -1,4 +1,4 @@
-"""How the person wants the screen divided: which layout, whether the side column stands, how wide it is."""
+"""The person's division of the screen: the layout, whether the side column is shown, how wide it is."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -51,7 +51,7 @@ class Layout:
         return layout.widened_to(width) if isinstance(width, int) else layout
 
     def widened_to(self, width: int) -> "Layout":
-        """The same with another width, within what leaves both sides room."""
+        """Return the same with another width, within the limits that leave both sides room."""
         return replace(self, width=min(max(width, _LEAST), _MOST))
 
     def as_json(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Choosing a model: what each is known for, favourites first, and which one a folder begins with."""
+"""Choosing a model: facts about each, favourites first, and the default of a folder."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
@@ -64,7 +64,7 @@ def known_for(facts: "ModelFacts") -> str:
 
 
 def cost_of_switch(tokens: int, facts: "ModelFacts") -> str:
-    """What a conversation of so many tokens costs with another model; empty before it begins."""
+    """Return what a conversation of so many tokens costs with another model; empty before it begins."""
     if not tokens:
         return ""
     window = facts.context_tokens

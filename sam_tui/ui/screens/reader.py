@@ -109,7 +109,7 @@ class LoginPage(Dialog):
         self.set_focus(self._area)
 
     def offer(self, address: str) -> None:
-        """Show a page, from whatever thread."""
+        """Show a page; may be called by any thread."""
         self.post_message(self.Offered(address))
 
     def on_login_page_offered(self, event: Offered) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc closes"
 _FATES = {"restored": "changed", "deleted": "created", "created": "deleted"}
-"""What happened to a file, by what a restore would do to it."""
+"""The change of a file, by what a restore would do to it."""
 _LEAST = 16
 """With so few columns for text, lines are not wrapped."""
 _COLOURS = {"+": "$text-success", "-": "$text-error"}
@@ -31,7 +31,7 @@ _COLOURS = {"+": "$text-success", "-": "$text-error"}
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What to do with a file; ``hunk`` is None for the whole file."""
+    """An action on a file; ``hunk`` is None for the whole file."""
 
     what: Literal["undo", "open"]
     change: "ChangedFile"
@@ -68,7 +68,7 @@ class ReviewRow:
 
 
 def forward_difference(difference: str) -> str:
-    """The difference forward in time, from one that leads back: signs swapped, removed lines first."""
+    """Return a difference forward in time, from one backward: signs swapped, removed lines first."""
     lines: list[str] = []
     removed: list[str] = []
     added: list[str] = []
@@ -88,7 +88,7 @@ def forward_difference(difference: str) -> str:
 
 
 def hunks(change: "ChangedFile", redact: Callable[[str], str]) -> list[list[DiffLine]]:
-    """The hunks of a file's change, as it was made; none for what is no text."""
+    """Return the hunks of a file's change, forward in time; none for a file that is no text."""
     parts: list[list[DiffLine]] = []
     for line in parse(forward_difference(redact(change.difference))) if change.difference else ():
         if line.sign == "@":
@@ -105,7 +105,7 @@ def digest(change: "ChangedFile", hunk: Sequence[DiffLine]) -> str:
 
 
 class ReviewScreen(Dialog):
-    """Reviews a plan of undoing; ``ask`` receives what the person chooses, ``send`` the comments."""
+    """Reviews a plan of undoing; ``ask`` receives the person's choices, ``send`` the comments."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class ReviewScreen(Dialog):
             self._fill()
 
     def on_key(self, event: events.Key) -> None:
-        """What can be done with the marked row."""
+        """Carry out the action of a key on the marked row."""
         actions: dict[str, Callable[[ReviewRow], None]] = {
             "a": self._accept,
             "u": self._undo,

@@ -1,4 +1,4 @@
-"""The runs of workflows: a list, and beside it the chosen one with its steps, gate and events."""
+"""The runs of workflows: a list, and the chosen one with its steps, gate and events."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -110,7 +110,7 @@ class RunsScreen(Screen[None]):
         yield self._hint
 
     def on_mount(self) -> None:
-        """Look now, and again for as long as the screen is there."""
+        """Look now, and again while the screen exists."""
         self.look()
         self.set_interval(_LOOKS, self.look)
 
@@ -173,7 +173,7 @@ class RunsScreen(Screen[None]):
             self._detail()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Read what was kept; in the list of runs, go to what was kept."""
+        """Read a stored text; in the list of runs, go to the texts of the run."""
         event.stop()
         if event.option_list is self._list:
             self.set_focus(self._results)

@@ -49,7 +49,7 @@ class TrustScreen(ModalScreen[str]):
         self._body = VerticalScroll(can_focus=False)
 
     def compose(self) -> ComposeResult:
-        """The folder and its state, what changed, and the files that trust is about."""
+        """Compose the folder and its state, the changes, and the files that trust covers."""
         with KeyFrame() as frame:
             frame.border_title = Content("trust this folder?")
             keys = "R ends trust" if self._trust.trusted else "T trusts it as shown"

@@ -70,7 +70,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class AnswerContent:
-    """A stored answer, not yet cut into parts: nobody has looked at it."""
+    """A stored answer, not yet cut into parts, because it was not displayed yet."""
 
     source: str
 
@@ -106,7 +106,7 @@ class TableRows:
 
     @property
     def count(self) -> int:
-        """How many rows they are."""
+        """The number of rows."""
         return self.rows.count("\n") + 1
 
     @property
@@ -124,7 +124,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What the model thought; ``finished`` reasoning folds to one line."""
+    """The model's reasoning; ``finished`` reasoning folds to one line."""
 
     text: str
     finished: bool

@@ -1,4 +1,4 @@
-"""Which block occupies which row: heights, exact or estimated, and their running sums."""
+"""The rows of each block: heights, exact or estimated, and their running sums."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence

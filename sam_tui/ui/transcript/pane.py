@@ -280,7 +280,7 @@ class BlockPane(Viewport):
         return Strip.join([Strip([Segment("▎", self.palette.cursor)], 1), strip.crop(1)])
 
     def _with_matches(self, strip: Strip, row: "Row", where: tuple[int, int]) -> Strip:
-        """Highlight the matches of a search, the current one in a style of its own."""
+        """Highlight the matches of a search, the current one in another style."""
         assert self._pattern is not None
         for match in self._pattern.finditer(row.text, row.start):
             current = self._match == (*where, match.start())

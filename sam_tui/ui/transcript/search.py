@@ -18,7 +18,7 @@ class Occurrence:
 
 
 def searchable(content: Content) -> str:
-    """The text of a block that searches look into: what is drawn when it is open."""
+    """Return the text of a block that searches read: the one drawn when it is open."""
     text = plain(content)
     return text.removeprefix(f"[{content.operation}] ") if isinstance(content, Card) else text
 

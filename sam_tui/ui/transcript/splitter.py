@@ -1,8 +1,8 @@
 """Cuts Markdown that arrives in pieces into blocks that no later text can change.
 
-A block is finished once a later one begins on the same level. Inside the last one, which is open,
-list items, table rows and lines of fenced code are finished early. What is cut depends on the text
-alone, never on how it was delivered.
+A block is finished once a later one begins on the same level. Inside the last one, which is open, list
+items, table rows and lines of fenced code are finished early. The cuts depend on the text alone, never
+on its delivery.
 """
 
 import re
@@ -76,7 +76,7 @@ class Splitter:
 
     def feed(self, text: str) -> list[Piece]:
         """Add text; returns the pieces that are complete with it."""
-        # In parts: what is parsed at once stays small, however much came at once.
+        # In parts, so that each one parsed is small, however long the text is.
         for start in range(0, len(text), LONGEST):
             part = text[start : start + LONGEST]
             self._buffer += part
@@ -138,7 +138,7 @@ class Splitter:
             pass
 
     def _blocks(self, final: bool) -> bool:
-        """Emit what is finished in the buffer; True when a new mode was entered."""
+        """Emit the finished part of the buffer; True if a new mode was entered."""
         end = self._buffer.rfind("\n") + 1
         complete = self._buffer[:end]
         if len(self._buffer) - end > LONGEST:

@@ -68,7 +68,7 @@ class LiveCode:
             self._highlighter.feed(expand(content.before) + "\n")
 
     def continues(self, content: CodeContent, width: int, palette: Palette) -> bool:
-        """Whether the content is what was drawn so far, with more text at its end."""
+        """Whether the content begins with the drawn text and only adds to its end."""
         first = self._first
         return (
             width == self._width

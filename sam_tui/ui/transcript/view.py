@@ -63,7 +63,7 @@ class Transcript(CursorPane):
     # -- what happens ----------------------------------------------------------------------------
 
     def add_user(self, text: str) -> None:
-        """Show what the person typed, at the end."""
+        """Show the person's message at the end."""
         self.end_answer()
         self.following = True
         self._append(blocks.User(text))
@@ -74,7 +74,7 @@ class Transcript(CursorPane):
         self._step = set()
 
     def void_step(self) -> None:
-        """Drop what streamed since ``begin_step``: the request is tried again."""
+        """Drop everything streamed since ``begin_step``: the request is tried again."""
         self.end_answer()
         for index in range(len(self.ledger) - 1, -1, -1):
             if self.ledger[index].group in self._step:
@@ -114,7 +114,7 @@ class Transcript(CursorPane):
         self._wake()
 
     def end_answer(self) -> None:
-        """Freeze what is open: answer and reasoning are whole."""
+        """Freeze the open block: answer and reasoning are complete."""
         self._end_thought()
         self._end_text()
 
@@ -178,7 +178,7 @@ class Transcript(CursorPane):
             self.notify(text, severity=_SEVERITIES.get(level, "information"), markup=False)
 
     def add_error(self, error: SamError) -> None:
-        """Add an error: what failed, why, and what to do next."""
+        """Add an error: its subject, its reason, and the next thing to do."""
         self.add_notice("error", f"{error.title}\n{error.explain()}")
 
     def add_reminder(self, name: str, text: str, images: "Sequence[Image]" = ()) -> None:
@@ -205,7 +205,7 @@ class Transcript(CursorPane):
         displays: "Mapping[CallId, CallDisplay]" = MappingProxyType({}),
         notices: "Sequence[StoredNotice]" = (),
     ) -> None:
-        """Show a stored conversation from its end, calls as they looked; only what is seen is drawn."""
+        """Show a stored conversation from its end, calls as they looked; only the visible part is drawn."""
         from sam_tui.ui.transcript.history import stored_blocks  # the first frame has none
 
         self.clear()
@@ -226,7 +226,7 @@ class Transcript(CursorPane):
         self.settle()
 
     def source_of(self, block: blocks.Block) -> str:
-        """The source of the block's group: of an answer, what the model wrote."""
+        """Return the source of the block's group: of an answer, the model's own text."""
         answer = self._answer
         if answer is not None and answer.group == block.group:
             return "".join(answer.source)
@@ -270,18 +270,18 @@ class Transcript(CursorPane):
             after(self, self._rest - monotonic(), self._frame)
 
     def on_mount(self) -> None:
-        """Draw what came before there was anything to draw on."""
+        """Draw everything that came before the widget could draw."""
         self._wake()
 
     def _frame(self) -> None:
-        """Draw what came since the last frame."""
+        """Draw everything new since the last frame."""
         self.at_rest = True
         began, spent = monotonic(), thread_time()
         if self.flush():
             self._rest = max(began + FRAME, monotonic() + SHARE * (thread_time() - spent))
 
     def flush(self) -> bool:
-        """Draw now what waits for the next frame; False when nothing did."""
+        """Draw now everything that waits for the next frame; False if nothing did."""
         answer = self._answer
         text = answer is not None and answer.waiting
         if not (text or self._thought_dirty or self._dirty_calls):
@@ -324,7 +324,7 @@ class Transcript(CursorPane):
         self.refresh_rows(top + self._unchanged(top, before), total)
 
     def _unchanged(self, top: int, before: "list[Row]") -> int:
-        """How many rows from ``top`` on are the same as before."""
+        """Return how many rows from ``top`` on are the same as before."""
         if not before or not len(self.ledger):
             return 0
         index, inside = self.ledger.at(top)

@@ -30,8 +30,8 @@ _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
 
 def _with_old(rows: "list[Row]", old: "list[Row]") -> "list[Row]":
-    """The rows, the first ones from an earlier drawing as far as they are equal: caches, such as that of a
-    strip's cells, go by identity."""
+    """Return the rows, with the first ones from an earlier drawing as far as they are equal: caches,
+    such as that of a strip's cells, go by identity."""
     same = 0
     for row, before in zip(rows, old, strict=False):
         if row != before:
@@ -83,7 +83,7 @@ class Viewport(ScrollView, can_focus=True):
             return False
         return super()._size_updated(size, virtual_size, container_size, layout)
 
-    # -- what is drawn ---------------------------------------------------------------------------
+    # -- drawing ---------------------------------------------------------------------------------
 
     @property
     def palette(self) -> Palette:
@@ -215,7 +215,7 @@ class Viewport(ScrollView, can_focus=True):
             index -= 1
 
     def place_view(self) -> None:
-        """Draw what is seen and bring the scroll position in line with the anchor."""
+        """Draw the visible part and bring the scroll position in line with the anchor."""
         height = self.size.height
         if not height or not self.wrap_width:
             return
@@ -331,7 +331,7 @@ class Viewport(ScrollView, can_focus=True):
         return max(0, self.ledger.total - max(seen, self.scroll_offset.y + self.size.height))
 
     def refresh_rows(self, first: int, total: int) -> None:
-        """Repaint from an absolute row to the end of what is drawn; ``total`` rows were there before."""
+        """Repaint from an absolute row to the end of the drawn ones; ``total`` rows were there before."""
         height, scrolled = self.size.height, self.scroll_offset.y
         start = max(0, first - scrolled)
         end = min(height, max(total, self.ledger.total) - scrolled)
@@ -367,7 +367,7 @@ class Viewport(ScrollView, can_focus=True):
         self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap again what is seen; the line at the top stays at the top."""
+        """Wrap the visible part again; the line at the top stays at the top."""
         width = event.size.width
         if width != self.wrap_width:
             before = self._characters_above() if self.wrap_width and not self.following else 0

@@ -1,4 +1,4 @@
-"""A list to choose from, and the keys that move through it while a field beside it has them."""
+"""A list to choose from, and the keys that move through it while another field has the focus."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
@@ -27,7 +27,7 @@ def say_marked(widget: Widget, at: int, count: int, words: str, before: str = ""
 
 
 def say_marked_option(options: OptionList, before: str = "") -> str:
-    """As ``say_marked``, of the marked option of a list."""
+    """Announce the marked option of a list, as ``say_marked`` does."""
     at = options.highlighted
     if at is None:
         return before
@@ -78,7 +78,7 @@ class ChoiceList(OptionList):
 
     @property
     def moves(self) -> Mapping[str, Callable[[], None]]:
-        """The movements of the list by key, for a field beside it that has the focus."""
+        """Return the movements of the list by key, for another field that has the focus."""
         return {
             "up": self.action_cursor_up,
             "down": self.action_cursor_down,

@@ -59,7 +59,7 @@ class Composer(TextArea):
         self.cursor_blink = False  # a blinking cursor is a timer that never rests
 
     def put(self, text: str) -> None:
-        """Replace the text; the cursor stands at its end."""
+        """Replace the text, and move the cursor to its end."""
         self.text = text
         self.move_cursor(self.document.end)
 
@@ -102,7 +102,7 @@ class PasteArea(Composer):
 
     @property
     def whole(self) -> str:
-        """The text with what was pasted in place of the chips."""
+        """Return the text with the pasted parts in place of the chips."""
         return _CHIP.sub(lambda match: self._chips.get(match[0], match[0]), self.text)
 
     def empty(self) -> None:
@@ -111,7 +111,7 @@ class PasteArea(Composer):
         self._chips.clear()
 
     def paste(self, text: str, what: str = "pasted") -> None:
-        """Insert a text at the cursor; a large one as a chip named after ``what`` it is."""
+        """Insert a text at the cursor; a large one as a chip that ``what`` names."""
         text = _LINE_ENDS.sub("\n", text)
         if picture := dropped_image(text):
             chip = f"[image {os.path.basename(picture).translate(_BRACKETS)}]"

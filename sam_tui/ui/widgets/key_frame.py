@@ -1,4 +1,4 @@
-"""A frame whose lower edge names keys: the first and the last where not all have room."""
+"""A frame whose lower edge names keys: the first and the last if there is no room for all."""
 
 from textual.containers import Vertical
 from textual.content import Content
@@ -9,7 +9,7 @@ _BETWEEN = " · "
 
 
 def fitting_keys(keys: str, room: int) -> str:
-    """Keys and what they do, parted by ``·``, in so many columns; the last one leads out and stays."""
+    """Return keys and their effects, parted by ``·``, in so many columns; the last one, to leave, stays."""
     if len(keys) <= room:
         return keys
     *parts, last = keys.split(_BETWEEN)
@@ -21,7 +21,7 @@ def fitting_keys(keys: str, room: int) -> str:
 
 
 class KeyFrame(Vertical):
-    """Shows at its lower edge as many keys as it is wide."""
+    """Shows at its lower edge as many keys as fit."""
 
     _keys = ""
 
@@ -31,7 +31,7 @@ class KeyFrame(Vertical):
         self.fit_keys()
 
     def fit_keys(self) -> None:
-        """Show what fits the width; all of them before there is one."""
+        """Show as many keys as fit the width; all of them before the width is known."""
         width = self.outer_size.width
         self.border_subtitle = Content(
             fitting_keys(self._keys, width - _EDGE) if width else self._keys

@@ -24,7 +24,7 @@ class LineInput(Input):
         self._done = done
 
     def on_key(self, event: events.Key) -> None:
-        """Enter, and what comes too late."""
+        """Handle Enter, and pass a key on that arrives after the focus has moved."""
         app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
         if app.focused is not self:
             app.post_message(events.Key(event.key, event.character))
@@ -45,7 +45,7 @@ class FilterLine(Input):
         self._take = take
 
     def on_key(self, event: events.Key) -> None:
-        """What the list takes, the line does not."""
+        """Stop a key that the list takes, so that the line does not get it."""
         if self._take(event.key, self.value):
             event.stop()
             event.prevent_default()

@@ -149,7 +149,7 @@ _WIDEST = 18
 
 
 class SlashMenu(HintMenu[WorkbenchAction]):
-    """Commands with title and keys, and below them what the marked one does, whole."""
+    """Commands with title and keys, and below them the whole effect of the marked one."""
 
     def __init__(self, area: Widget) -> None:
         super().__init__(area, _command_row, lambda action: action.help, id="hints")

@@ -1,4 +1,4 @@
-"""The prompt: many lines, history at its edges, and what is queued above it."""
+"""The prompt: many lines, history at its edges, and the queue above it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -36,7 +36,7 @@ _STEER = ("Enter: at the next step", "Tab: when the turn has ended", "Esc cancel
 
 
 class PromptSource(Protocol):
-    """What the prompt offers while a person types."""
+    """The offers of the prompt while a person types."""
 
     def earlier(self) -> Sequence[str]:
         """The earlier prompts of this workspace, oldest first."""
@@ -51,7 +51,7 @@ class PromptSource(Protocol):
         ...
 
     def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
-        """The values that may follow a command and match what is typed."""
+        """Return the values that may follow a command and match the typed text."""
         ...
 
 
@@ -59,7 +59,7 @@ class NoSource:
     """There is nothing to offer yet."""
 
     def earlier(self) -> Sequence[str]:
-        """Nothing."""
+        """Return no earlier prompts."""
         return ()
 
     def skills(self) -> Sequence[WorkbenchAction]:
@@ -120,7 +120,7 @@ class PromptArea(PasteArea):
             self.files.offer(self._source.files(self.mentioned))
 
     def offer_again(self) -> None:
-        """Refresh what is offered, after the source has changed."""
+        """Refresh the offers, after the source has changed."""
         self.offer_files()
         self.menu.offer(() if self.recalls else self.fitting)
 
@@ -143,7 +143,7 @@ class PromptArea(PasteArea):
         self._say_how()
 
     def _say_how(self) -> None:
-        """Say on the empty prompt what can be typed: the first and the last in any case."""
+        """Show on the empty prompt which input it takes: the first and the last hint in any case."""
         words = list(_STEER if self._steers else _ASK)
         while len(words) > 2 and cell_len(" · ".join(words)) >= self.size.width:
             del words[-2]
@@ -244,14 +244,14 @@ class PromptArea(PasteArea):
 
     @property
     def mentioned(self) -> str | None:
-        """What is typed of a file's name before the cursor; None when none is being named."""
+        """Return the typed part of a file's name before the cursor; None if none is being named."""
         row, column = self.cursor_location
         return (
             None if self.recalls else mentions.partial_mention(self.document.get_line(row)[:column])
         )
 
     def take_file(self, path: str) -> None:
-        """Put a file's path, or what may follow a command, in place of what was typed of it."""
+        """Replace the typed part by a file's path, or by a value that may follow a command."""
         part, end = self.mentioned, self.cursor_location
         command = self._command
         if part is None and command is not None:
@@ -343,7 +343,7 @@ class PromptArea(PasteArea):
 
 
 class PromptBox(Vertical):
-    """The prompt with what waits in the queue above it and command hints below it."""
+    """The prompt with the queue above it and command hints below it."""
 
     def __init__(self) -> None:
         super().__init__(id="prompt-box")
@@ -356,7 +356,7 @@ class PromptBox(Vertical):
         yield self.area
 
     def on_mount(self) -> None:
-        """Nothing is queued and nothing is hinted at first."""
+        """Hide the queue and the hint at first."""
         self._queue.display = False
 
     def show_queue(self, waiting: Sequence[str], later: Sequence[str]) -> None:
@@ -374,7 +374,7 @@ class PromptBox(Vertical):
         self._queue.update(Content("\n").join(lines))
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Hint at the commands and files that fit what was typed."""
+        """Hint at the commands and files that match the typed text."""
         event.stop()
         self.area.hint()
         self.area.edited.send()

@@ -66,7 +66,7 @@ class Standing:
     audit: str = ""
     """A warning that the audit log is damaged; empty if it is not."""
     beside: str = ""
-    """What runs beside the conversation."""
+    """Work in the background."""
     sessions: tuple[str, str] = ("", "")
     """The state of the terminals: text and style."""
     offer: str = ""
@@ -173,7 +173,7 @@ class StatusBar(Widget):
         self.show()
 
     def show(self) -> None:
-        """Draw again if it tells something else now, and let the indicator move or rest."""
+        """Draw again if the content changed, and let the indicator move or rest."""
         if self._timer is not None:
             if self.activity.busy:
                 self._timer.resume()
@@ -183,7 +183,7 @@ class StatusBar(Widget):
             self.refresh()
 
     def offer_from(self, offer: Callable[[], str]) -> None:
-        """Call ``offer`` at each drawing while the agent is busy: it says what the person can do now."""
+        """Call ``offer`` at each drawing while the agent is busy: it returns what the person can do now."""
         self._offer = offer
 
     def move(self, moves: bool) -> None:
@@ -221,7 +221,7 @@ class StatusBar(Widget):
     def _content(self) -> Content:
         width = self.size.width - 2
         self.standing.offer = self._offer() if self.activity.busy else ""
-        # What is said in passing may need all but the mode: it says what that means.
+        # A passing notice may take all cells but those of the mode, whose meaning it explains.
         room = width - len(self.standing.mode) - 3 if self.flashed else width // 2
         left = self._state(max(20, room))
         left = self._with_sessions(left, max(20, 2 * width // 3) - left.cell_length)

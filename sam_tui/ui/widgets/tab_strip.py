@@ -1,4 +1,4 @@
-"""One row that names the conversations of the window, and says what goes on in each."""
+"""One row that names the conversations of the window, with the state of each."""
 
 from collections.abc import Mapping, Sequence
 from itertools import starmap
@@ -46,7 +46,7 @@ class TabStrip(Static):
             self._write()
 
     def on_resize(self) -> None:
-        """As many as fit."""
+        """Show as many tabs as fit."""
         self._write()
 
     def on_click(self, event: events.Click) -> None:

@@ -125,7 +125,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         return bool(self.items)
 
     def show(self, items: "Sequence[Todo]") -> None:
-        """Replace the list, and keep what the person looks at in view, else the item in progress."""
+        """Replace the list, and keep in view what the person looks at, else the item in progress."""
         before = [item.id for item in self.items]
         self.items = tuple(items)
         if bool(before) != self.filled:
@@ -173,7 +173,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         return False
 
     def on_key(self, event: events.Key) -> None:
-        """While a title is written Esc leaves it as it was."""
+        """Handle Esc while a title is written: the title stays unchanged."""
         if self._editing is not None and event.key == "escape":
             event.stop()
             event.prevent_default()

@@ -35,7 +35,7 @@ class VimText:
         return row, offset - self._starts[row]
 
     def line(self, by: int = 0) -> tuple[int, int]:
-        """Where the cursor's line begins and ends, or one so many below it."""
+        """Return the begin and the end of the cursor's line, or of one so many below it."""
         row = max(0, min(len(self._starts) - 1, self.location(self.at)[0] + by))
         end = self._starts[row + 1] - 1 if row + 1 < len(self._starts) else len(self.text)
         return self._starts[row], end
@@ -85,7 +85,7 @@ class VimText:
 
 
 class VimKeys:
-    """Turns keys into edits. ``search`` is what ``/`` does."""
+    """Turns keys into edits. ``search`` is the action of ``/``."""
 
     def __init__(self, area: TextArea, search: Callable[[], object]) -> None:
         self._area = area

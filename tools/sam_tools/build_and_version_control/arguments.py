@@ -1,4 +1,4 @@
-"""What the model writes for each build and version-control operation, and what each one touches."""
+"""The model's arguments for each build and version-control operation, and what each one touches."""
 
 import posixpath
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ class Task(Arguments):
     )
 
     def entry(self) -> dict[str, Any]:
-        """The task as it is stored, with only the fields that were passed."""
+        """Return the task in its stored form, with only the fields that were passed."""
         return self.model_dump(exclude_defaults=True) | {"type": self.type}
 
 
@@ -64,7 +64,7 @@ class Planned(Arguments):
 
     @property
     def plan(self) -> tuple[PlannedTask, ...]:
-        """What runs, in order; empty until it was looked up."""
+        """The tasks to run, in order; empty until it was looked up."""
         return self._plan
 
     def settle(self, plan: tuple[PlannedTask, ...]) -> None:

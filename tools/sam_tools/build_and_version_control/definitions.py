@@ -1,4 +1,4 @@
-"""Task definitions in the shape of VS Code's tasks.json, and the command lines they stand for."""
+"""Task definitions in the shape of VS Code's tasks.json, and their command lines."""
 
 import re
 import sys
@@ -45,7 +45,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class QuotedText(BaseModel):
-    """A word that says how it is to be quoted; every way comes to the same word."""
+    """A word with a kind of quoting; every kind gives the same word."""
 
     value: str | list[str]
     quoting: Literal["escape", "strong", "weak"] = "strong"
@@ -63,7 +63,7 @@ class TaskShell(BaseModel):
 
 
 class TaskOptions(BaseModel):
-    """Where and with which variables a task runs."""
+    """The folder and the variables with which a task runs."""
 
     cwd: str | None = None
     env: dict[str, str] = {}
@@ -113,11 +113,11 @@ class TaskEntry(BaseModel):
         return (self.dependsOn,) if isinstance(self.dependsOn, str) else tuple(self.dependsOn)
 
     def command_line(self, folder: str) -> str:
-        """What the shell runs, variables filled in; empty for a task that only has dependencies.
+        """Return the shell's command line, variables filled in; empty for a task with dependencies alone.
 
-        A shell task's command is taken as it stands and its arguments are quoted where a blank
-        stands in them; a process task's words are all quoted. Raises ``ToolError`` for what needs an
-        editor to answer.
+        A shell task's command is taken unchanged and its arguments with blanks are quoted; a process
+        task's words are all quoted. Raises ``ToolError`` for a variable that only an editor can fill
+        in.
         """
         line = self._bare_line(folder)
         if not line:
@@ -134,7 +134,7 @@ class TaskEntry(BaseModel):
         )
 
     def working_directory(self, folder: str) -> str:
-        """Where it runs, as a path; empty for the folder itself."""
+        """Return the folder it runs in, as a path; empty for the folder itself."""
         directory = self.path if self.type == "npm" and self.path else self.options.cwd or ""
         path = fill(directory, folder, lambda name: _no_editor(f"env:{name}"))
         return "" if path in (folder, ".", "./") else path
@@ -266,7 +266,7 @@ def _folder_variable(kind: str, folder: str) -> str:
 
 
 def _raw(text: str, folder: str) -> str:
-    """Text of a command line as it is: variables of the environment become ``${NAME}`` of the shell."""
+    """Return text of a command line with variables of the environment as ``${NAME}`` of the shell."""
     return fill(text, folder, lambda name: f"${{{name}}}")
 
 
@@ -308,7 +308,7 @@ def _no_editor(name: str) -> str:
 
 
 def _given_name(task: Mapping[str, object]) -> str:
-    """What VS Code calls an entry without a label."""
+    """Return VS Code's name for an entry without a label."""
     if task.get("type") == "npm" and isinstance(task.get("script"), str):
         return f"npm: {task['script']}"
     return ""

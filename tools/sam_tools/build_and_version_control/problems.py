@@ -81,7 +81,7 @@ def has_matcher(name: str) -> bool:
 
 
 def find_problems(output: str, names: Sequence[str]) -> tuple[Problem, ...]:
-    """What the named matchers find in an output, in its order, each once, at most 200."""
+    """Return what the named matchers find in an output, in its order, each once, at most 200."""
     matchers = [_MATCHERS[name.lower()] for name in names if has_matcher(name)]
     rows = [row[:_LONGEST_LINE] for row in output.split("\n")] if matchers else []
     problems: dict[Problem, None] = {}

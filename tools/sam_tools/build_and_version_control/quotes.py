@@ -11,7 +11,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 def word(text: str) -> str:
     """A word quoted so that the shell reads exactly this text.
 
-    What cannot be seen, and bytes that are not UTF-8 (as lone surrogates), are written as escapes of
+    Invisible characters, and bytes that are not UTF-8 (as lone surrogates), are written as escapes of
     bash, so that a person who is asked sees them. Raises nothing; NUL is left for the port to refuse.
     """
     if text.replace("\n", "").isprintable() or "\0" in text:

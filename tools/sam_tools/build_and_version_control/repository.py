@@ -15,7 +15,7 @@ _STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"
 class Repository:
     """A work tree. ``git_folders`` are its own git directory and the one shared with other trees.
 
-    ``identity`` is empty when git knows an author and a committer, else what it lacks.
+    ``identity`` is empty if git knows an author and a committer, else it names the missing one.
     """
 
     root: str

@@ -45,7 +45,7 @@ class FileStatus:
 
     @property
     def staged(self) -> bool:
-        """Whether it would be part of a commit as it stands."""
+        """Whether it would be part of a commit made now."""
         return self.state == "staged"
 
 
@@ -62,7 +62,7 @@ class Status:
 
 
 def read_status(output: bytes) -> Status:
-    """The status in git's words; raises ``ValueError`` for what is none."""
+    """Parse the status in git's words. Raises ``ValueError`` for any other text."""
     records = iter(output.decode("utf-8", "surrogateescape").split("\0"))
     headers: dict[str, str] = {}
     changes: list[FileStatus] = []
@@ -136,7 +136,7 @@ def _unmerged(fields: str) -> FileStatus:
 
 
 def _submodule(field_: str) -> tuple[str, ...]:
-    """``N...``, or ``S`` and what changed within."""
+    """Return the kinds of change within a submodule: none for ``N...``, else by the letters after ``S``."""
     if not field_.startswith("S"):
         return ()
     return tuple(words for letter, words in _SUBMODULE if letter in field_[1:])

@@ -323,7 +323,7 @@ def _refusals(run: TaskRun, output: str, *, confined: bool) -> Iterator[str]:
 
 
 class _Listener:
-    """Passes on what a task prints for as long as its call lasts."""
+    """Passes a task's output on for as long as its call lasts."""
 
     def __init__(self, context: ToolContext) -> None:
         self.over = False
@@ -351,7 +351,7 @@ def _identity(run: TaskRun) -> dict[str, object]:
 
 
 def _held(text: str, run: TaskRun) -> int:
-    """How many characters at the end wait for the next read: they begin an incomplete sequence."""
+    """Return how many characters at the end wait for the next read: they begin an incomplete sequence."""
     return unfinished(text) if run.running else 0
 
 

@@ -62,7 +62,7 @@ class Looks(Arguments):
     lineSpacing: float = Field(default=1.15, ge=0.8, le=4)
 
     def styling(self) -> Styling:
-        """As the port takes it; missing heading sizes are the usual ones, all between 4 and 144."""
+        """Return the port's styling; missing heading sizes are the usual ones, all between 4 and 144."""
         usual = Styling().heading_sizes
         sizes = [min(max(size, 4.0), 144.0) for size in self.headingSizes[:3]]
         first, second, third = (*sizes, *usual[len(sizes) :])
@@ -146,7 +146,7 @@ class DocumentOperations:
         self._clock = clock or SystemClock()
 
     def tool(self) -> Tool:
-        """The tool, ready to register. Imports are serial: each looks for what the last one stored."""
+        """Return the tool, ready to register. Imports are serial: each reads what the last one stored."""
         return Tool(
             "document_operations",
             "Documents: pdf, docx, pptx, xlsx, html, epub, csv, rtf and text are read.",
@@ -225,7 +225,7 @@ class DocumentOperations:
         tags: tuple[str, ...],
         context: ToolContext,
     ) -> int:
-        """Every passage under the document's id; a second try after a cut one adds what is missing."""
+        """Store every passage under the document's id; a second try after a cut one adds the rest."""
         scope = await scope_to_change(self._memories, context)
         labels = tuple(dict.fromkeys(label for tag in tags if (label := one_line(tag))))
         count = 0

@@ -12,7 +12,7 @@ from sam_tui.core.tooling.contract import ToolContext
 
 
 class Commits:
-    """Writes edits, all or none, and records them in the journal; without one nobody can undo them."""
+    """Writes edits, all or none, and records them in the journal; without one they cannot be undone."""
 
     def __init__(self, files: EditableFiles, journal: EditJournal | None) -> None:
         self._files = files
@@ -51,7 +51,7 @@ class Commits:
 
 
 def noted(remark: str) -> tuple[Text, ...]:
-    """Remarks on an edit as people see them, beside what changed."""
+    """Return remarks on an edit for people, in addition to the changes."""
     return (Text(remark.strip()),) if remark else ()
 
 
@@ -65,7 +65,7 @@ _Opcode = tuple[str, int, int, int, int]
 
 
 def difference(path: str, old: str, new: str) -> Diff:
-    """What changed from ``old`` to ``new``, line by line.
+    """Return the changes from ``old`` to ``new``, line by line.
 
     Where more than 1 MB changed, a summary replaces the hunks. More than 3000 changed lines count as
     one replacement of the whole. The hunks end after 800 lines.

@@ -1,4 +1,4 @@
-"""get_errors: what the workspace's own checkers say, as one list of diagnostics."""
+"""get_errors: the findings of the workspace's own checkers, as one list of diagnostics."""
 
 import asyncio
 from collections import Counter
@@ -25,7 +25,7 @@ _SEVERITIES = ("error", "warning", "information")
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """How one checker ended. ``failure`` says why its report cannot be used, and is empty if it can."""
+    """The result of one checker. ``failure`` says why its report cannot be used, and is empty if it can."""
 
     name: str
     diagnostics: tuple[Diagnostic, ...]

@@ -68,7 +68,7 @@ class Document:
 
     @property
     def lines(self) -> int:
-        """How many lines; a newline at the end begins no further one."""
+        """The number of lines; a newline at the end begins no further one."""
         return line_count(self.text, self.separator)
 
     @property
@@ -95,7 +95,7 @@ class Document:
 
 
 def line_count(text: str, separator: str = "\n") -> int:
-    """How many lines a text has."""
+    """Return the number of lines of a text."""
     return text.count(separator) + bool(text and not text.endswith(separator))
 
 
@@ -143,7 +143,7 @@ _WRAPPING = " \t\"'`@"
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What was read: the text, and the file it was read from."""
+    """The content of a read: the text, and the file it was read from."""
 
     document: Document
     snapshot: Snapshot

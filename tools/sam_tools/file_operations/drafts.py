@@ -45,7 +45,7 @@ class _Version:
         return lf(document.text) if document else ""
 
     def bits(self) -> int | None:
-        """The mode bits of the result; a new executable may be run by everybody who may read it."""
+        """The mode bits of the result; everybody who may read a new executable may run it."""
         if self.mode is None or self.executable is None:
             return self.mode
         return self.mode | (self.mode & 0o444) >> 2 if self.executable else self.mode & ~0o111

@@ -285,7 +285,7 @@ class Editing:
 
 
 def _inserted(document: Document, at: int | None, body: str) -> str:
-    """The text with new lines before the one that begins at ``at``, or behind the last one."""
+    """Return the text with new lines before the line at ``at``, or after the last one."""
     text, end = document.text, document.newline
     if at is not None:
         return text[:at] + _closed(body, end) + text[at:]

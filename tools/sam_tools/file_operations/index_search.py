@@ -165,7 +165,7 @@ def _described(passage: Passage) -> dict[str, object]:
 
 
 def _excerpt(passage: Passage, words: Sequence[str]) -> str:
-    """Where a passage is, what it defines, and the lines with most of the words."""
+    """Return where a passage is, what it defines, and the lines with most of the words."""
     lines = passage.text.split("\n")
     hits = [any(word in line.lower() for word in words) for line in lines]
     begins = range(max(1, len(lines) - _SHOWN_LINES + 1))

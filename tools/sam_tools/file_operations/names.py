@@ -1,4 +1,4 @@
-"""How paths and sizes are written for people and models."""
+"""The form of paths and sizes for people and models."""
 
 from datetime import UTC, datetime
 

@@ -134,7 +134,7 @@ def _shown(name: str, content: Content, arguments: ReadFile) -> ToolResult:
 
 
 def _extent(total: int, first: int, last: int) -> str:
-    """Which lines were read, in words; ``last`` is 0 where the file ends before ``first``."""
+    """Return which lines were read, in words; ``last`` is 0 if the file ends before ``first``."""
     if not last:
         return f"nothing at line {first}, the file has {counted(total, 'line')}"
     whole = first == 1 and last == total
@@ -185,7 +185,7 @@ def _window(text: str, separator: str, first: int, limit: int) -> _Window:
 
 
 def _start_of(text: str, separator: str, line: int) -> int:
-    """Where a line begins, or -1 past the end."""
+    """Return the index at which a line begins, or -1 past the end."""
     at = 0
     for _ in range(line - 1):
         at = text.find(separator, at) + 1

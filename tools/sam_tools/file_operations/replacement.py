@@ -143,7 +143,7 @@ def as_stored(text: str) -> str:
 def _spots(
     document: Document, old: str, new: str
 ) -> tuple[list[tuple[int, int]], Callable[[str], str]]:
-    """Where the old text stands, and what takes the place of each find.
+    """Return the places of the old text, and the replacement of each.
 
     Newlines in it match whatever line ends the file has. Text that the host made harmless before
     showing it (``<\\system-reminder``) is looked for as the file has it, too.

@@ -256,7 +256,7 @@ def _samples(rows: list[Row], features: list[str], target: str) -> Sample:
 
 
 def _regression(train: Sample, test: Sample) -> Row:
-    """Least squares, and how much of the variance it explains beside the mean alone."""
+    """Score least squares by how much more of the variance it explains than the mean alone."""
     complete = [(x, n) for x, y in train if (n := number(y)) is not None]
     weights = _least_squares([[1.0, *x] for x, _ in complete], [y for _, y in complete])
     truth = [(x, n) for x, y in test if (n := number(y)) is not None]
@@ -297,7 +297,7 @@ def _least_squares(inputs: list[list[float]], outputs: list[float]) -> list[floa
 
 
 def _classes(train: Sample, test: Sample) -> Row:
-    """Gaussian naive Bayes, beside always guessing the commonest class."""
+    """Score Gaussian naive Bayes against always guessing the commonest class."""
     groups: dict[str, list[list[float]]] = {}
     for x, y in train:
         groups.setdefault(str(y), []).append(x)

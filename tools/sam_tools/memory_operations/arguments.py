@@ -1,4 +1,4 @@
-"""What the model writes: one model per operation gives both the schema and the parser."""
+"""The model's arguments: one model per operation gives both the schema and the parser."""
 
 import json
 from typing import Annotated, Any, cast
@@ -68,7 +68,7 @@ Examples = Annotated[tuple[Content, ...], BeforeValidator(_list)]
 
 
 class SearchMemory(Arguments):
-    """What to search for."""
+    """A search of memories."""
 
     query: Words
     limit: int = Field(default=10, ge=1, le=50)
@@ -129,7 +129,7 @@ class AddPattern(Arguments):
 
 
 class Prune(Arguments):
-    """Which entries of knowledge to keep."""
+    """The entries of knowledge to keep."""
 
     max_age_days: float = Field(default=90, gt=0)
     min_confidence: float = Field(default=0.3, ge=0, le=1)

@@ -1,4 +1,4 @@
-"""What the model reads back about memories, notes and knowledge."""
+"""The reports to the model about memories, notes and knowledge."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -101,7 +101,7 @@ def notes_report(
 
 
 def knowledge_report(learnt: Mapping[LearntKind, Sequence[Learnt]], *, whose: Whose) -> str:
-    """How much of each kind is known, how sure, and what is surest."""
+    """Return how much of each kind is known, how sure, and what is surest."""
     everything = [item for items in learnt.values() for item in items]
     if not everything:
         return "No long-term knowledge yet. add_discovery, add_solution and add_pattern add some."

@@ -34,7 +34,7 @@ def status(session: TerminalSession) -> str:
 
 
 def holder_data(session: TerminalSession) -> dict[str, object]:
-    """The ``holder`` field of an answer: who may type into the session; empty if the agent may."""
+    """Return the ``holder`` field of an answer: who may type into the session; empty if the agent may."""
     return {} if session.turns.holder == "agent" else {"holder": session.turns.holder}
 
 
@@ -55,7 +55,7 @@ def state_words(session: TerminalSession) -> str:
 
 
 def refused_notes(refused: Sequence[OutsideAccess]) -> list[str]:
-    """What the sandbox refused and to which process, a line each."""
+    """Return what the sandbox refused and to which process, a line each."""
     lines = [refused_note(access) for access in refused]
     if len(lines) > _MOST_REFUSALS:
         more = len(lines) - _MOST_REFUSALS

@@ -1,4 +1,4 @@
-"""What the model writes for each terminal operation, and the accesses that it declares."""
+"""The model's arguments for each terminal operation, and the accesses that it declares."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar

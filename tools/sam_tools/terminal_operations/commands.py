@@ -1,4 +1,4 @@
-"""run_command and get_terminal_output: commands run to their end, or beside the conversation."""
+"""run_command and get_terminal_output: commands in the foreground or the background."""
 
 from dataclasses import asdict, dataclass
 
@@ -215,12 +215,12 @@ class CommandOperations:
 
 
 def _released(command: BackgroundCommand) -> ToolResult:
-    """What the call answers when the person sent its command to the background."""
+    """Return the answer of a call whose command the person sent to the background."""
     return _report(command, 0, message=f"{_MOVED} {_HOW}")
 
 
 async def _follow(command: BackgroundCommand, wait: float, context: ToolContext) -> Waited:
-    """Wait for the end of a command, and pass on to the person what it prints meanwhile."""
+    """Wait for the end of a command, and pass its output on to the person meanwhile."""
     stream = PlainStream(context.emit)
     at = command.end
     context.emit("Waiting for its end\n")
@@ -300,7 +300,7 @@ def _nobody(_: str) -> None:
 
 
 def _ending(result: CommandResult, timeout: float) -> str:
-    """How a command ended that did not end by itself with exit code 0."""
+    """Return how a command ended that did not end by itself with exit code 0."""
     if result.timed_out:
         return f"[timed out after {timeout:g} s: the command and all it started were ended]"
     if result.abandoned:

@@ -46,7 +46,7 @@ class HandingOver:
     ) -> ToolResult:
         """Let the person type, and wait until they answer or hand the session back.
 
-        ``first`` is what came of the keys that the agent typed before; None where it typed none.
+        ``first`` is the result of the keys that the agent typed before; None if it typed none.
         """
         if self._inquiries is None:
             raise ToolError("Nobody can be asked to type here.")

@@ -16,7 +16,7 @@ _MOST_NAMED = 40
 
 
 class RehearsedCommand:
-    """How a rehearsed command ended, and what became of its changes."""
+    """The result of a rehearsed command, and the outcome of its changes."""
 
     def __init__(
         self, result: CommandResult, changes: Sequence[FileChange], *, accepted: bool
@@ -54,7 +54,7 @@ class RehearsedCommand:
 
 
 def refuse_rehearsal(context: ToolContext, what: str) -> None:
-    """Raise ``ToolError`` because ``what`` cannot be rehearsed, if commands may only be rehearsed."""
+    """Raise ``ToolError`` for ``what`` if all commands have to be rehearsed."""
     if context.permit.ask_rehearsed is not None:
         raise ToolError(
             f"{what} cannot be rehearsed, and commands are only rehearsed here.",
@@ -92,7 +92,7 @@ async def _run(branch: Rehearsal, request: CommandRequest, ask: AskRehearsed) ->
 
 
 def tally(changes: Sequence[FileChange]) -> str:
-    """How many files and folders were changed, and how."""
+    """Return how many files and folders were changed, and how."""
     counts = dict.fromkeys(("created", "modified", "deleted"), 0)
     for change in changes:
         counts[change.kind] += 1
@@ -100,7 +100,7 @@ def tally(changes: Sequence[FileChange]) -> str:
 
 
 def diff_of(change: FileChange, *, applied: bool) -> Diff:
-    """A change as people are shown it, and whether it is there or was only tried."""
+    """Return a change in its displayed form, and whether it was made or only tried."""
     lines = [line for line in change.diff.splitlines() if not line.startswith(("---", "+++"))]
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)

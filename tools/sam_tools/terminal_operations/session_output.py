@@ -29,7 +29,7 @@ def session_result(
 
 
 def lines(session: TerminalSession, printed: str) -> str:
-    """Printed text without control sequences, and without what was drawn on the alternate screen."""
+    """Return printed text without control sequences, and without drawings on the alternate screen."""
     return session.turns.redacted(plain("".join(_ordinary(session, printed))))
 
 

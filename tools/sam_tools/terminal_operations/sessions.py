@@ -1,4 +1,4 @@
-"""The operations on a conversation's terminal session, and on what is visible of it."""
+"""The operations on a conversation's terminal session, and on its visible part."""
 
 import asyncio
 import math
@@ -292,7 +292,7 @@ class SessionOperations:
         )
 
     async def last_command(self, _: NoArguments, context: ToolContext) -> ToolResult:
-        """The last command of the session, by either hand, and the last one that ran to its end."""
+        """Return the last command of the session, by either party, and the last one that ended."""
         data: dict[str, Any] = {"session": None, "run_command": None}
         for session in self._terminals.of(context.conversation):
             if session.commands:
@@ -311,7 +311,7 @@ class SessionOperations:
         return json_result(data)
 
     async def selection(self, _: NoArguments, context: ToolContext) -> ToolResult:
-        """What the person has selected in a terminal of the workbench: this conversation's, or theirs."""
+        """Return the selection in a terminal of the workbench: this conversation's, or the person's."""
         for owner, name in ((context.conversation, "agent"), (None, "person")):
             for session in self._terminals.of(owner):
                 if session.selection:

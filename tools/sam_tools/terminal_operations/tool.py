@@ -63,7 +63,7 @@ _SUMMARY_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class TerminalParts:
-    """What the tool works with. ``files`` makes folders, ``background`` runs background commands,
+    """The parts of the tool. ``files`` makes folders, ``background`` runs background commands,
     ``rehearsals`` try commands on a copy of the workspace, and ``inquiries`` ask the person to type.
     """
 

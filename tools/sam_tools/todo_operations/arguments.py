@@ -1,4 +1,4 @@
-"""What the model writes: one model per kind of item gives both the schema and the parser.
+"""The model's arguments: one model per kind of item gives both the schema and the parser.
 
 Items are parsed one by one, so that one bad item is told by its place and does not hide the others.
 """
@@ -120,7 +120,7 @@ Lines = Annotated[tuple[Line, ...], BeforeValidator(_lines), AfterValidator(_dis
 
 
 class Numbered(Arguments):
-    """The id comes first in what the model reads and writes."""
+    """The id comes first in the model's input and output."""
 
     id: Id
 
@@ -170,7 +170,7 @@ class Item(Arguments):
 
 
 class TodoDraft(Item, Numbered):
-    """A whole item, as ``write`` takes it. What its fields mean is told here, once for all three."""
+    """A whole item, as ``write`` takes it. Its fields are described here, for all three models."""
 
     title: Title = Field(description="3 to 7 words")
     status: Status = Field()
@@ -181,7 +181,7 @@ class TodoDraft(Item, Numbered):
 
 
 class TodoUpdate(Item, Numbered):
-    """The changes of one item; fields that are not passed stay as they are."""
+    """The changes of one item; fields that are not passed are unchanged."""
 
 
 class NewTodo(Item):
@@ -250,7 +250,7 @@ def _short(value: object) -> str:
 
 
 def _array(value: object) -> object:
-    """An array, or its JSON text; the executor shows a correct call beside the error."""
+    """Return an array, given as itself or as JSON text; the executor adds a correct call to the error."""
     decoded = _decoded(value)
     if isinstance(decoded, (list, tuple)):
         return cast("Any", decoded)

@@ -1,4 +1,4 @@
-"""Computes the list to store from what the model asked for; pure functions that return all or raise."""
+"""Computes the list to store from the model's request; pure functions that return all or raise."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class TodoChange:
 
 @dataclass(frozen=True, slots=True)
 class TodoBatch:
-    """An update: the change, the ids it was understood for, and what failed with its reason."""
+    """An update: the change, its ids, and the failures with their reasons."""
 
     change: TodoChange
     named: tuple[int, ...]
@@ -136,7 +136,7 @@ def _called(item: Item | Rejected, index: int) -> str:
 
 
 def _refusal(update: TodoUpdate | Rejected, items: dict[int, Todo]) -> str:
-    """Why an update cannot be applied; empty when it can."""
+    """Return why an update cannot be applied; empty if it can."""
     if isinstance(update, Rejected):
         return "; ".join(update.problems)
     if update.id not in items:

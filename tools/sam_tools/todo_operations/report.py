@@ -1,4 +1,4 @@
-"""What the model reads back: always the stored list, never what was asked for."""
+"""The reports to the model: always the stored list, never the requested one."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
@@ -78,7 +78,7 @@ def update_report(
 ) -> tuple[str, bool]:
     """The outcome of each named item in words, and whether the call as a whole succeeded.
 
-    An item succeeds when the stored one changed, and is redundant when it was like that before. One
+    An item succeeds when the stored one changed, and is redundant if it had these values before. One
     that is set back at once in favour of another item of the same call has failed.
     """
     old, new = {i.id: i for i in before}, {i.id: i for i in stored}
@@ -142,7 +142,7 @@ def _attributes(item: Todo) -> Iterator[str]:
 
 
 def _parts(item: Todo) -> list[str]:
-    """The subtasks, and what proves the item."""
+    """Return the subtasks, and the proof of the item."""
     lines = [
         f"     {_MARKS[part.status]} {item.id}.{part.id} {part.title}" for part in item.subtasks
     ]
@@ -150,7 +150,7 @@ def _parts(item: Todo) -> list[str]:
 
 
 def _side_effects(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> list[str]:
-    """What the rules changed in addition to the request, and warnings."""
+    """Return what the rules changed in addition to the request, and warnings."""
     running = {item.id for item in with_status(before, "in-progress")}
     demoted = [item for item in stored if item.id in change.demoted]
     set_back = [_name(item) for item in demoted if item.id in running]

@@ -20,13 +20,13 @@ _ABOUT = (
 
 
 class TodoOperations:
-    """todo_operations (seed 004): reports what is stored, not what was sent."""
+    """todo_operations (seed 004): reports the stored list, not the request."""
 
     def __init__(self, board: TodoBoard) -> None:
         self._board = board
 
     def tool(self) -> Tool:
-        """The tool, ready to register. Its calls are serial: each reads what the last one stored."""
+        """Return the tool, ready to register. Its calls are serial: each reads what the last one stored."""
         return Tool(
             "todo_operations",
             _ABOUT,
@@ -108,7 +108,7 @@ class TodoOperations:
         return self._result(context.conversation, add_report(before, stored, change))
 
     def _result(self, conversation: ConversationId, text: str, *, ok: bool = True) -> ToolResult:
-        """The text beside the list as it stands, for people and for programs."""
+        """Return the text beside the present list, for people and for programs."""
         items = self._board.items(conversation)
         counts = todo_statistics(items)
         data: dict[str, object] = {

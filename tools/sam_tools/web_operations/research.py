@@ -28,7 +28,7 @@ def host_of(url: str) -> str:
 
 
 def page_header(document: DocumentText, url: str, *, cut: bool) -> str:
-    """Title, address, what is known of the page, and what was left out."""
+    """Return title, address, known facts of the page, and the parts left out."""
     facts = [document.format, *(f"{k}: {v[:_SHOWN]}" for k, v in document.properties.items())]
     lines = [OUTSIDE, document.title, url, "; ".join(facts)]
     notes = [*document.notes, *(["the page was cut at the size limit"] if cut else [])]
@@ -63,7 +63,7 @@ _TECHNICAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a depth means: pages to read, passages of each to store, and the number of searches."""
+    """The meaning of a depth: pages to read, passages of each to store, and the number of searches."""
 
     pages: int
     passages: int

@@ -1,4 +1,4 @@
-"""Arithmetic from text by a grammar of its own: exact fractions, percentages, units, bounded cost."""
+"""Arithmetic from text by its own grammar: exact fractions, percentages, units, bounded cost."""
 
 import math
 import re

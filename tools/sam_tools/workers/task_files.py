@@ -179,7 +179,7 @@ def _path(arguments: TaskArguments) -> str:
 
 
 def _inside(arguments: TaskArguments, name: str) -> str:
-    """A path in the folder of the task. Raises for an absolute path and one that leads out of it."""
+    """Return a path in the folder of the task. Raises for an absolute path and one that leads out of it."""
     path = PurePosixPath(name.strip() or ".")
     if path.is_absolute() or ".." in path.parts or name.startswith("~"):
         raise InvalidArguments(f"{name[:80]!r} is not in the folder of the task.")
@@ -187,7 +187,7 @@ def _inside(arguments: TaskArguments, name: str) -> str:
 
 
 def _target(arguments: Download) -> str:
-    """Where a download goes: its name cleaned, or the last part of the address."""
+    """Return the target of a download: its name cleaned, or the last part of the address."""
     name = _named(arguments) or PurePosixPath(unquote(_path_of(arguments.value("url")))).name
     plain = re.sub(r"[^\w.-]+", "_", PurePosixPath(name).name).lstrip(".")[:200]
     return _inside(arguments, plain or "download")

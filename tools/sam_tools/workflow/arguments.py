@@ -1,4 +1,4 @@
-"""What each operation of the workflow tool takes."""
+"""The arguments of each operation of the workflow tool."""
 
 from typing import Literal
 

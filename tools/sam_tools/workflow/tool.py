@@ -68,10 +68,10 @@ _ABOUT = (
 class WorkflowTool:
     """The tool over the core's ``Workflows``, which the first call opens.
 
-    ``flush`` writes down what was recorded so far.
+    ``flush`` stores the evidence recorded so far.
 
-    A model answers for neither the person nor the host: a human step is asked here, and a tool step
-    is taken from what was recorded.
+    A model answers for neither the person nor the host: a human step is asked here, and a tool step is
+    taken from the record.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class WorkflowTool:
     def _steering(
         self, verb: "VerbName"
     ) -> Callable[[Steering, ToolContext], Awaitable[ToolResult]]:
-        """What carries out a verb of the table."""
+        """Return the function that carries out a verb of the table."""
 
         async def steer(arguments: Steering, context: ToolContext) -> ToolResult:
             from sam_tui.core.workflow.drivers.host_steps import steer_with_person

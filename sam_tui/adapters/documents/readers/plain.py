@@ -31,14 +31,14 @@ _RTF_WORDS = {"par": "\n", "line": "\n", "tab": "\t", "cell": "\t", "row": "\n",
 
 
 def read_text(data: bytes, media_type: str, format_: str) -> DocumentText:
-    """Text as it stands; a Markdown document's first heading is its title."""
+    """Return the text unchanged; a Markdown document's first heading is its title."""
     text, notes = _cut(clean(decode(data, media_type)))
     heading = re.search(r"^# +(.+)$", text, re.M) if format_ == "markdown" else None
     return DocumentText(text, format_, heading[1].strip() if heading else "", {}, notes)
 
 
 def read_csv(data: bytes, media_type: str) -> DocumentText:
-    """The table as it stands, with its size and delimiter."""
+    """Return the table unchanged, with its size and delimiter."""
     text, notes = _cut(clean(decode(data, media_type)))
     with understood("table"):
         try:
@@ -56,7 +56,7 @@ def read_csv(data: bytes, media_type: str) -> DocumentText:
 
 
 def read_json(data: bytes, media_type: str) -> DocumentText:
-    """JSON, indented; text that only claims to be JSON stays as it is."""
+    """Return JSON, indented; text that is no JSON is unchanged."""
     text = decode(data, media_type)
     try:
         pretty = json.dumps(json.loads(text), ensure_ascii=False, indent=2)

@@ -40,7 +40,7 @@ class Selector:
 
     @classmethod
     def parse(cls, text: str) -> "Selector":
-        """Raises ``ToolError`` pointing at what is not understood."""
+        """Parse a selector. Raises ``ToolError`` that points at the faulty part."""
         if len(text) > _LONGEST:
             raise ToolError(f"A selector has {len(text)} characters, at most {_LONGEST}.")
         split = _ATTRIBUTE.fullmatch(text.strip())

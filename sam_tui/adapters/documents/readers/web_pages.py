@@ -36,7 +36,7 @@ _FACTS = {"author": "author", "date": "published", "sitename": "site", "descript
 
 
 def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
-    """The main text as Markdown; all text of the page where no main part can be told."""
+    """Return the main text as Markdown, or all text of the page if no main part is recognized."""
     tree = parse_html(data, media_type)
     notes: list[str] = []
     with understood("page", MarkupError):
@@ -91,7 +91,7 @@ def _outgrown(tree: Any) -> bool:
 def select(
     data: bytes, selectors: Mapping[str, str], media_type: str = "", url: str = ""
 ) -> Mapping[str, list[str]]:
-    """What each named selector finds, as single lines or, with ``@attribute``, attribute values."""
+    """Return each named selector's matches as single lines or, with ``@attribute``, attribute values."""
     parsed = {name: Selector.parse(text) for name, text in selectors.items()}
     tree = parse_html(data, media_type)
     with understood("page", MarkupError):

@@ -50,7 +50,7 @@ class ListItem:
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Text to keep as it is, line by line."""
+    """Text that is kept unchanged, line by line."""
 
     text: str
 
@@ -106,7 +106,7 @@ class _List:
 
 @dataclass(slots=True)
 class _Walk:
-    """Where the walk over the tokens is."""
+    """The state of the walk over the tokens."""
 
     lists: list[_List] = field(default_factory=list[_List])
     marker: str = ""

@@ -1,4 +1,4 @@
-"""Blocks -> PDF, with the built-in fonts for Western text and the system's for what they lack."""
+"""Blocks -> PDF, with the built-in fonts for Western text and the system's fonts for other characters."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -107,7 +107,7 @@ def _east_asian(name: str) -> str:
 
 @cache
 def _system_fonts() -> list[tuple[str, Any]]:
-    """The first of each known file that is there, by name, with the characters it has."""
+    """Return the first existing file of each known font, by name, with the characters it has."""
     from reportlab.pdfbase import pdfmetrics
     from reportlab.pdfbase.ttfonts import TTFError, TTFont
 

@@ -149,7 +149,7 @@ def _look(text: str, bold: bool, italic: bool, code: bool, strike: bool) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text in ASCII: RTF's own signs escaped, other characters as UTF-16 units with ``?`` beside."""
+    """Return text in ASCII: RTF's own signs escaped, other characters as UTF-16 units followed by ``?``."""
     out: list[str] = []
     for character in text:
         if character in "\\{}":

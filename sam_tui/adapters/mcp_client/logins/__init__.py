@@ -1,1 +1,1 @@
-"""Logins at servers over HTTP, and what goes between a login, its browser and the authorization server."""
+"""Logins at servers over HTTP, and messages between a login, its browser and the authorization server."""

@@ -33,7 +33,7 @@ Learn = Callable[[str, str], None]
 
 
 async def read_assertion(oauth: OAuthSettings, learn: Learn) -> str:
-    """The assertion of an entry, its file as it is now. Raises ``OAuthFlowError`` for one that is none."""
+    """Return the assertion of an entry, from its present file. Raises ``OAuthFlowError`` for none."""
     path, text = oauth.assertion_file, oauth.assertion
     if path:
         try:

@@ -1,5 +1,4 @@
-"""What a login tells an authorization server of its client, which scopes it asks for, and where the
-browser returns to."""
+"""The client's description for an authorization server, its scopes, and the callback of the browser."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -33,7 +32,7 @@ class IssuedTokens(TokenStorage, Protocol):
 
 
 class BoundLogin(OAuthClientProvider):
-    """Shows a refresh token only to the server that issued it, whatever a flow discovered since."""
+    """Gives a refresh token only to the server that issued it, whatever a flow discovered since."""
 
     issued: IssuedTokens
 

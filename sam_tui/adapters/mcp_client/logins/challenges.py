@@ -1,4 +1,4 @@
-"""What a server answers to a request that requires a login, or one with more scopes."""
+"""A server's answer to a request that requires a login, or one with more scopes."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -16,7 +16,7 @@ _PROOFS = re.compile(r"(?:^|,)\s*DPoP(?=[\s,]|$)", re.IGNORECASE)
 
 
 class Challenge(BaseModel):
-    """What a server answers to a request that requires a login, or one with more scopes."""
+    """A server's answer to a request that requires a login, or one with more scopes."""
 
     status: int
     header: str = ""
@@ -61,8 +61,8 @@ class PriorChallenge(httpx2.Auth):
     """A login that answers the ``prior`` refusal of another request, where the server does not refuse
     this one: it may let anybody list tools and refuse only calls.
 
-    What the server answers now decides. A prior demand for more scopes precedes a demand for a login
-    alone, so that one page brings both.
+    The present answer of the server decides. A prior demand for more scopes precedes a demand for a
+    login alone, so that one page brings both.
     """
 
     def __init__(self, inner: httpx2.Auth, provider: OAuthClientProvider, prior: Challenge) -> None:
@@ -86,7 +86,7 @@ class PriorChallenge(httpx2.Auth):
                 return
 
     def _precedes(self, response: httpx2.Response) -> bool:
-        """Whether the prior refusal counts rather than this answer; one that does not is forgotten."""
+        """Whether the prior refusal precedes this answer; otherwise it is forgotten."""
         if self._prior is None or response.status_code >= _FAILED:
             return False
         now = challenge_of(response)

@@ -123,7 +123,7 @@ class SharedLogin(BoundLogin):
 
 
 class _Unsigned(httpx2.Auth):
-    """Sends a request as it is."""
+    """Sends a request unchanged."""
 
 
 @asynccontextmanager
@@ -183,7 +183,7 @@ async def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientPr
 
 @dataclass(frozen=True, slots=True)
 class _Browser:
-    """The browser of the person: what opens a page, and where it comes back to."""
+    """The browser of the person: the function that opens a page, and the address to which it returns."""
 
     listening: Callback
     check_page: PageCheck

@@ -1,5 +1,6 @@
-"""What this program stores of a login at a server: its tokens, the key that they are bound to, and what a
-server refused a request with. In the person's keyring or in a private file."""
+"""The stored login at a server: its tokens, their key, and the server's refusal of a request.
+
+It lies in the person's keyring or in a private file."""
 
 import asyncio
 import fcntl
@@ -28,7 +29,7 @@ EARLY = 60.0
 
 
 class StoredLogin(BaseModel):
-    """What a file holds; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now.
+    """The content of a file; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now.
 
     ``key`` is the private key that the tokens are bound to; empty if they are bound to none.
     """

@@ -116,7 +116,7 @@ class ProvenLogin(httpx2.Auth):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Sign a request, as ``provider`` does, with proofs; one that lacks a nonce is repeated once."""
+        """Sign a request, as ``provider`` does, with proofs; repeat it once if it lacks a nonce."""
         async with aclosing(self._provider.async_auth_flow(request)) as flow:
             try:
                 outgoing = await anext(flow)
@@ -151,7 +151,7 @@ class ProvenLogin(httpx2.Auth):
 
     @property
     def _stored_key(self) -> ProofKey | None:
-        """The key of the stored tokens; without one that can be read, the server refuses them."""
+        """The key of the stored tokens; None if it cannot be read, and the server then refuses them."""
         text = self._store.key
         if self._read[0] != text:
             self._read = text, ProofKey.stored(text)

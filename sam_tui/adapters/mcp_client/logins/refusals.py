@@ -1,4 +1,4 @@
-"""What a server refuses until a person logs in, and the questions that have them do so amid a call."""
+"""Calls that a server refuses until a person logs in, and the questions that offer the login."""
 
 import asyncio
 import re
@@ -25,12 +25,12 @@ Ask = Callable[[Question], Coroutine[Any, Any, str | None]]
 
 
 def login_words(server: str) -> str:
-    """How the person logs in at a server."""
+    """Return how the person logs in at a server, in words."""
     return f"sam-tui mcp login {server}, or /mcp in the workbench"
 
 
 def scopes_of(text: str) -> tuple[str, ...]:
-    """The scopes that a server names, as far as they can be shown; “…” is for those that are too many."""
+    """Return the scopes that a server names, as far as they can be shown; “…” stands for the rest."""
     whole = text if len(text) <= _LONGEST_SCOPES else text[:_LONGEST_SCOPES].rpartition(" ")[0]
     names = tuple(dict.fromkeys(_SCOPE.findall(whole)))
     return names if whole == text else (*names, "…")
@@ -166,7 +166,7 @@ class CallLogins:
 
 
 async def _failure(work: Awaitable[None]) -> ToolError | None:
-    """Why something failed; None if it did not."""
+    """Return the error of some work; None if it succeeded."""
     try:
         await work
     except ToolError as error:

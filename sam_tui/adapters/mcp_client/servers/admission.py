@@ -1,4 +1,4 @@
-"""The guard's judgement about MCP servers: how one may be started or reached, and who is asked."""
+"""The guard's judgement about MCP servers: how to start or reach one, and the questions to the person."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -37,8 +37,8 @@ class UrlGuards(Protocol):
 class Admission:
     """Judges every server by the guard's policy.
 
-    ``local`` are the origins of this machine that the person's policy opens. ``reads`` lists what a program
-    reads to start, by its words and its folder.
+    ``local`` are the origins of this machine that the person's policy opens. ``reads`` lists the
+    files that a program reads to start, by its words and its folder.
     """
 
     guard: "Guard"
@@ -50,7 +50,7 @@ class Admission:
     root: str
 
     def url_guard(self, settings: "ServerSettings") -> "UrlGuard":
-        """What a person's own file names may be on this machine; all else is public, or in ``local``."""
+        """Return the guard of a server's addresses; only own files and ``local`` permit private ones."""
         from sam_tui.adapters.mcp_client.transports.http_transport import names_address, origin_of
 
         own = settings.source in ("user", "flag")
@@ -64,7 +64,7 @@ class Admission:
         return self.guard.policy.mode != "bypass"
 
     async def admit(self, settings: "ServerSettings", callers: "Callers") -> "ServerTerms":
-        """How a server may be started. Raises ``ToolError`` where the guard refuses."""
+        """Return the terms for starting a server. Raises ``ToolError`` if the guard refuses."""
         from sam_tui.adapters.mcp_client.connection_context import ServerTerms
 
         guard, handed_in = self.guard, settings.source == "client"
@@ -86,7 +86,7 @@ class Admission:
         return ServerTerms(self.confines(), guard.writable, network, asks, self._readable(settings))
 
     async def ask(self, caller: "Caller", question: Question) -> str | None:
-        """What the person answers to a server's question; None if nobody does."""
+        """Return the person's answer to a server's question; None if nobody answers."""
         outcome = await self.inquiries.ask(caller.conversation, caller.call, question)
         return outcome.answer.text if isinstance(outcome.answer, Reply) else None
 

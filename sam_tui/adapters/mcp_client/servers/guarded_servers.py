@@ -106,13 +106,13 @@ class GuardedServers:
         return await self._pool.names() if self._pool is not None else ServerNames()
 
     async def complete(self, typed: "TypedValue") -> Sequence[str]:
-        """The values that the server proposes for what was typed. A secret is not sent to it."""
+        """Return the server's proposals for the typed text. No secret is sent to it."""
         hide = self._shield.without_known
         sent = replace(typed, value=hide(typed.value), others=hide(typed.others))
         return await self._pool.complete(sent) if self._pool is not None else ()
 
     def accesses(self, name: str) -> "Sequence[Access]":
-        """What a call of an offered tool touches, by the last list of its server; starts none."""
+        """Return the accesses of a call, by the server's last tool list; starts no server."""
         pool = self._any()
         return pool.accesses(name) if pool is not None else ()
 
@@ -135,7 +135,7 @@ class GuardedServers:
             raise ToolError(f"The login at {name} cannot be deleted: {error.strerror}.") from None
 
     def _masked(self, report: "ServerReport") -> "ServerReport":
-        """A report without secrets: a server may print whatever it was given."""
+        """Return a report without secrets: a server may print everything that it was given."""
         redact = self._shield.redact
         target, error, log = redact(report.target), redact(report.error), redact(report.log)
         instructions, left_out = redact(report.instructions), tuple(map(redact, report.left_out))

@@ -32,8 +32,9 @@ def _is_inline(value: str) -> bool:
 class ServerFiles:
     """The files of the command line, the person, the project and bundles.
 
-    ``flags`` are the values of ``--mcp-config``; ``strict``: nothing else names a server. ``client`` is
-    what a client hands in. No server but the person's is given the variables that ``reserved`` names.
+    ``flags`` are the values of ``--mcp-config``; ``strict``: nothing else names a server. ``client``
+    has the servers of a client. No server but the person's is given the variables that ``reserved``
+    names.
     """
 
     flags: tuple[str, ...]
@@ -109,7 +110,7 @@ class ServerFiles:
         return settings.source != "project" or self.trust.trusted
 
     def _named_files(self) -> "list[ServerFile]":
-        """The files of the command line, or the JSON that stands there in place of one."""
+        """Return the files of the command line, or JSON in place of a file."""
         from sam_tui.adapters.mcp_client.pool import ServerFile
         from sam_tui.adapters.mcp_client.settings import SettingsReader
 

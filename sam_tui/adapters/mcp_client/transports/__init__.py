@@ -1,1 +1,1 @@
-"""How messages reach a server: standard streams, streamable HTTP, and the HTTP of before 2025."""
+"""Transports to a server: standard streams, streamable HTTP, and the HTTP of before 2025."""

@@ -153,7 +153,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class _Events(_Bounded):
-    """A stream of events: each line comes as soon as it is whole, and none is larger than an answer."""
+    """A stream of events: each line comes once it is whole, and none is larger than an answer."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         line = bytearray()
@@ -184,10 +184,10 @@ class LoginAddresses:
         self._pages = 0
 
     async def check(self, address: str) -> None:
-        """Raises ``OAuthFlowError`` for an address that may get nothing of a login.
+        """Raise ``OAuthFlowError`` for an address that must not get data of a login.
 
-        OAuth 2.1, 1.5: encrypted, but for this machine; a host of a private network is one that the
-        person's policy names.
+        OAuth 2.1, 1.5: encrypted, except on this machine; a private host must be in the person's
+        policy.
         """
         scheme = urlsplit(address).scheme
         if scheme not in ("http", "https"):

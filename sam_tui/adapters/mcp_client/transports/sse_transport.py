@@ -27,7 +27,7 @@ _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 
 class _Messages:
-    """What arrives in a session: what the server sends, and an error for each request that it refuses."""
+    """The incoming messages of a session: the server's, and an error for each request that it refuses."""
 
     def __init__(self) -> None:
         self.writer: MemoryObjectSendStream[SessionMessage | Exception]
@@ -36,7 +36,7 @@ class _Messages:
         self.group = anyio.create_task_group()
 
     async def pass_on(self, arriving: Any) -> None:
-        """Pass on what the server sends, until its stream ends."""
+        """Pass on the server's messages, until its stream ends."""
         with suppress(*_CLOSED):
             async with self.writer:
                 async for item in arriving:

@@ -99,11 +99,11 @@ async def _messages(program: PipedProgram) -> AsyncIterator[SessionMessage]:
 
 
 def message_of(line: bytes) -> JSONRPCMessage | None:
-    """The message of a line; None if it is no message.
+    """Return the message of a line; None if it is no message.
 
-    What is nested too deep to be read is cut. Half a character, as programs leave one that cut texts, is
-    replaced, and so are bytes that are no UTF-8. An answer that does not fit the protocol becomes an error
-    of its request, which would wait for ever else.
+    A part that is nested too deep to be read is cut. Half a character, as in a cut text, is
+    replaced, and so are bytes that are no UTF-8. An answer that does not fit the protocol becomes
+    an error of its request, which would wait for ever else.
     """
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)

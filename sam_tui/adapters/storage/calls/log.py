@@ -140,7 +140,7 @@ class SqliteCalls:
 
 
 def _text(connection: Connection, text: str) -> str:
-    """Store a text once, whatever number of rows refer to it; returns its digest."""
+    """Store a text once for any number of rows; return its digest."""
     text = storable(text)
     digest = hashlib.sha256(text.encode()).hexdigest()
     connection.execute("INSERT OR IGNORE INTO request_texts VALUES (?, ?)", (digest, text))

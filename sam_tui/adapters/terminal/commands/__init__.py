@@ -1,1 +1,1 @@
-"""Shell commands that run to their end, beside the conversation, or with a pipe for each stream."""
+"""Shell commands: in the foreground to their end, in the background, or with a pipe for each stream."""

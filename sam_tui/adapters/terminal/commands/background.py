@@ -1,4 +1,4 @@
-"""Commands beside the conversation: started there, or sent there by the person; read and ended by id."""
+"""Commands in the background: started there, or sent there by the person; read and ended by id."""
 
 import asyncio
 import time
@@ -83,17 +83,17 @@ class RunningCommand:
 
     @property
     def result(self) -> CommandResult | None:
-        """How the command ended, without its output; None while it runs."""
+        """The result of the command, without its output; None while it runs."""
         return None if self._result is None else replace(self._result, output="")
 
     @property
     def failure(self) -> str:
-        """Why it could not be started, or how its run broke off; else empty."""
+        """Why the command could not be started, or how its run broke off; else empty."""
         return self._failure
 
     @property
     def seconds(self) -> float:
-        """How long it has run, or ran."""
+        """The seconds that the command has run, or ran."""
         if self._result is not None:
             return self._result.seconds
         return time.monotonic() - self._began
@@ -104,7 +104,7 @@ class RunningCommand:
         return self._history.end
 
     def output(self, start: int) -> SessionOutput:
-        """What it printed since ``start``; of more than a million characters the newest."""
+        """Return the output since ``start``; of more than a million characters the newest."""
         return self._history.since(start)
 
     @property
@@ -301,7 +301,7 @@ class PortedCommands:
         return self._all.get(command)
 
     def of(self, conversation: ConversationId) -> list[RunningCommand]:
-        """All that run for a conversation and the newest that ended, in the order started."""
+        """Return all running commands of a conversation and the newest ended ones, in the order started."""
         return [command for command in self._all.values() if command.conversation == conversation]
 
     def unread(self, conversation: ConversationId) -> list[RunningCommand]:
@@ -319,7 +319,7 @@ class PortedCommands:
             await running.stop()
 
     def watch(self, moved: Callable[[RunningCommand], None]) -> Callable[[], None]:
-        """Call ``moved`` when one comes to the background and when it ended; returns how to stop."""
+        """Call ``moved`` when a command comes to the background or ends; return how to stop."""
         self._watchers.append(moved)
         return lambda: self._watchers.remove(moved)
 
@@ -347,7 +347,7 @@ class PortedCommands:
     def _forget(self, conversation: ConversationId) -> None:
         """Forget all but the newest ended commands of a conversation."""
         ended = [command for command in self.of(conversation) if not command.running]
-        if len(ended) > _KEPT_ENDED:  # what they left running is found among all processes
+        if len(ended) > _KEPT_ENDED:  # their remaining processes are searched among all processes
             ended = [command for command in ended if not command.lasts]
         for old in ended[:-_KEPT_ENDED]:
             del self._all[old.id]

@@ -55,20 +55,20 @@ class ShellCommands:
 
     @property
     def limits(self) -> Mapping[str, str]:
-        """How much a command may use up, in words, by the name of each limit."""
+        """The limits of a command, in words, by the name of each limit."""
         return words(self._sandbox.tracking.limits)
 
     def warm(self) -> None:
-        """Start in advance what the first command would have to wait for."""
+        """Prepare what the first command would have to wait for."""
         self._sandbox.warm()
 
     async def run(self, request: CommandRequest) -> CommandResult:
-        """Run and wait for the shell; what it left in the background is not waited for.
+        """Run and wait for the shell, but not for its background processes.
 
-        At the timeout, and when cancelled, everything in its session gets TERM, a second later KILL.
-        The time in which a person is asked something does not count. Where nobody can be asked while
-        it runs, the person may have it run again afterwards. Raises ``ToolError`` when it cannot be
-        started.
+        At the timeout, and when cancelled, everything in its session gets TERM, a second later
+        KILL. The time in which a person is asked something does not count. If nobody can be asked
+        while it runs, the person may have it run again afterwards. Raises ``ToolError`` if it
+        cannot be started.
         """
         live = self._sandbox.confinement.kind == "live"
         if request.confined and not live:
@@ -228,7 +228,7 @@ class _Pipe:
         self._live.close()
 
     def _read(self) -> bool:
-        """Read one piece from the pipe. False if nothing is there now."""
+        """Read one piece from the pipe. False if it has none now."""
         try:
             data = os.read(self._reading, _READ)
         except BlockingIOError:
@@ -308,7 +308,7 @@ class _Execution:
         self._process.poll()
 
     async def _drain(self) -> None:
-        """Read what the pipes hold; wait briefly if another process keeps one open."""
+        """Read the content of the pipes; wait briefly if another process keeps one open."""
         for pipe in self._pipes:
             pipe.empty()
         if waiting := [pipe.drained for pipe in self._pipes if not pipe.drained.done()]:

@@ -74,7 +74,7 @@ class Tracking:
 
     @property
     def running(self) -> bool:
-        """Whether a process of a run is there; once a terminal was opened, always."""
+        """Whether a process of a run exists; after a terminal was opened, always true."""
         return self._terminals or any(run.processes() for run in tuple(self.open))
 
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
@@ -89,11 +89,11 @@ class Tracking:
     def report_session(
         self, session: int, since: int, run: Mapping[str, object] | None = None
     ) -> None:
-        """Tell the process that ends sessions after us of one session and the start time of its leader (0:
-        it is over).
+        """Report a session and the start time of its leader (0: it is over) to the process that ends
+        sessions after us.
 
-        ``run`` has the mark, the control group and the ``limits`` of what its processes may have together,
-        where nobody else counts them. Never raises.
+        ``run`` has the mark, the control group and the ``limits`` of its processes together, if
+        nobody else counts them. Never raises.
         """
         message = {"session": session, "since": since, **(run or {})}
         for _ in range(2):

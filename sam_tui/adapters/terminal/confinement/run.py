@@ -20,7 +20,7 @@ from sam_tui.core.ports.processes.sandbox import AskOutside, Network, OutsideAcc
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The terms of a run: writable real folders, who is asked, the network, further readable folders."""
+    """The terms of a run: writable real folders, whom to ask, the network, further readable folders."""
 
     writable: tuple[str, ...]
     ask: AskOutside | None = None
@@ -80,11 +80,13 @@ class ConfinedRun:
 
     @property
     def descriptor(self) -> int | None:
-        """The descriptor through which a terminal enters; what ``PtyLaunch`` takes."""
+        """The descriptor through which a terminal enters, for ``PtyLaunch``."""
         return None if self.prefix else self.handle.descriptor
 
     def held_start(self) -> HeldStart | None:
-        """How the command starts, for one use; None if the words before its command line confine it."""
+        """Return the start of the command, for one use; None if the words before its command line
+        confine it.
+        """
         if self.prefix:
             return None
         held_start, self.ready = self.ready, None
@@ -161,7 +163,7 @@ _RENAMES = re.compile(r"\b(?:move|rename)\b")
 
 
 def refusals(confined_run: ConfinedRun, output: str, code: int | None) -> tuple[OutsideAccess, ...]:
-    """Each refused access once. One that was only read from output has no process, and may be wrong."""
+    """Return each refused access once. One read from output alone has no process, and may be wrong."""
     if confined_run.supervised or not code:
         return tuple(confined_run.handle.refused)
     return printed_refusals(output)
@@ -198,8 +200,8 @@ _COMMAND = 'echo in > in && cat in && mkdir d && rmdir d && ! echo out > "$OUTSI
 
 
 def fault(hold: Callable[[tuple[str, ...]], ConfinedRun | None]) -> str:
-    """Why a command cannot run as ``hold`` holds it, given folders that it may write to; empty when
-    it can, writes there and is refused outside. Takes some milliseconds; never raises."""
+    """Return why a command cannot run as ``hold`` confines it, given folders that it may write to;
+    empty when it can, writes there and is refused outside. Takes some milliseconds; never raises."""
     try:
         folder = os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-probe-"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The confinement of commands: writable folders, a private temporary folder, and who is asked."""
+"""The confinement of commands: writable folders, a private temporary folder, and whom to ask."""
 
 import functools
 import json
@@ -163,7 +163,7 @@ class Sandbox:
         return self._scratch
 
     def warm(self) -> None:
-        """Start in advance what the first command would have to wait for. Never raises."""
+        """Prepare what the first command would have to wait for. Never raises."""
         if self._supervision is not None:
             self._supervision.warm()
         with suppress(ConfigurationError):  # the first command says so
@@ -283,7 +283,7 @@ class Sandbox:
         return NETWORKS[max(map(NETWORKS.index, (chosen, self._plan.network)))]
 
     def reached(self, chosen: Network) -> str:
-        """What a run reaches of the network, in words that differ where that does."""
+        """Return the network that a run reaches, in words that differ where that does."""
         network = self.network(chosen)
         return network if network != "hosts" else f"hosts {json.dumps(asdict(self._plan.hosts))}"
 
@@ -349,7 +349,7 @@ class Sandbox:
 
 
 async def _unattended(access: OutsideAccess) -> bool:
-    """Refuse every access: nobody can be asked yet."""
+    """Refuse every access, while nobody can be asked."""
     return False
 
 

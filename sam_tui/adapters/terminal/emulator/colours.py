@@ -88,7 +88,7 @@ _PART = re.compile(rb"([0-9]+);([^;]+)")
 
 
 class SpecialColours:
-    """Acts on ``OSC 4``, ``5``, ``13`` to ``19`` and what sets them back. ``own`` asks for 10 or 11.
+    """Acts on ``OSC 4``, ``5``, ``13`` to ``19`` and their resets. ``own`` asks for 10 or 11.
 
     Each method takes the sequence's numbers and text without the terminator, which answers repeat.
     """

@@ -123,7 +123,7 @@ def sized(kind: str) -> Any:
 
 
 def string(data: bytes) -> Any:
-    """Bytes as the library takes them; what the string points to lives as long as it."""
+    """Return bytes in the library's form; the memory that it points to lives as long as the string."""
     buffer = ffi.new("uint8_t[]", data or b"\0")
     text = ffi.new("GhosttyString*")
     text.ptr, text.len = buffer, len(data)
@@ -197,7 +197,7 @@ def _formatted(terminal: Any, selection: Any, form: int, *, joined: bool) -> str
 
 
 def drawn_as_output(terminal: Any, first: tuple[int, int], last: tuple[int, int]) -> list[bytes]:
-    """The rows of a rectangle of the present screen, as output that draws them; places from 0.
+    """Return the rows of a rectangle of the present screen, as output that draws them; places from 0.
 
     Each begins with the colours of its own first cell, and leaves out blanks at its end.
     """
@@ -214,7 +214,7 @@ _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x1b]*\x1b\\|\x1b[ -/][
 
 
 def protects(terminal: Any) -> bool:
-    """Whether what is printed now is protected from selective erasing (DECSCA)."""
+    """Whether text printed now is protected from selective erasing (DECSCA)."""
     return _set_up(terminal, screen=("protection",)).endswith('\x1b[1"q')
 
 
@@ -225,7 +225,7 @@ def settings(terminal: Any) -> str:
 
 
 def _set_up(terminal: Any, whole: Sequence[str] = (), screen: Sequence[str] = ()) -> str:
-    """What sets another terminal as this one in some respects, behind the text of its first cell."""
+    """Return the text of the first cell, then sequences that give another terminal this one's state."""
     options = sized("GhosttyFormatterTerminalOptions")
     options.emit = lib.GHOSTTY_FORMATTER_FORMAT_VT
     for part, names in ((options.extra, whole), (options.extra.screen, screen)):

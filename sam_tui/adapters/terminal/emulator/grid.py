@@ -123,7 +123,7 @@ class Grid:
             self._recoloured = True
 
     def cursor_shape(self) -> tuple[CursorShape, bool]:
-        """How the program wants its cursor drawn, and whether it should blink."""
+        """Return the shape in which the program wants its cursor drawn, and whether it blinks."""
         cursor = self._read_cursor()
         return _SHAPES.get(int(cursor.visual_style), "block"), bool(cursor.blinking)
 
@@ -160,7 +160,7 @@ class Grid:
         return rows_changed
 
     def all(self) -> list[Sequence[CellRun]]:
-        """Every visible row; leaves the marks as they are."""
+        """Return every visible row; the marks stay unchanged."""
         advance = lib.ghostty_render_state_row_iterator_next
         rows = self._iterator()
         rows_all: list[Sequence[CellRun]] = []

@@ -1,6 +1,6 @@
 """Duties of a terminal's host that the library leaves: clipboard, bell, sizes, colours, synchronization.
 
-This module answers what the library asks its host; ``sequences`` handles output that it ignores.
+This module answers the library's questions to its host; ``sequences`` handles output that it ignores.
 """
 
 import time
@@ -73,7 +73,7 @@ class EmulatorHost:
 
     @property
     def drawing(self) -> bool:
-        """Whether the program is in the midst of drawing and wants nobody to look."""
+        """Whether the program is drawing and wants no frame shown."""
         since = self._held_since
         return since is not None and time.monotonic() - since < LONGEST_HOLD
 
@@ -156,7 +156,7 @@ class EmulatorHost:
 
 
 def _callbacks(host: EmulatorHost) -> dict[str, Any]:
-    """What the library calls, by option. Kept by the host, whom they hold weakly."""
+    """Return the callbacks of the library, by option. The host keeps them; they hold it weakly."""
     holder = weakref.ref(host)
 
     def size(_terminal: Any, _data: Any, out: Any) -> bool:

@@ -27,12 +27,12 @@ _MOUSE_MODES: tuple[tuple[int, MouseMode], ...] = (
 _FOCUS_EVENTS = 1004
 _NEW_LINE = 20
 _OTHER_KEY = b"\x1b[27;"
-"""How Enter, Tab and the like begin with a modifier (modifyOtherKeys). The library always uses this form,
-but only programs that requested it understand it."""
+"""The beginning of Enter, Tab and the like with a modifier (modifyOtherKeys). The library always uses
+this form, but only programs that requested it understand it."""
 _ALT_A = Stroke("A", ALT, "a", ord("a"), 0)
 """Encoded in modifyOtherKeys only if the program requested it, and therefore used as a test."""
 _F3_HELD = b"\x1b[13;"
-"""How F3 with a modifier begins in kitty's protocol, which the library always uses; terminfo has ``R``."""
+"""The beginning of F3 with a modifier in kitty's protocol, which the library uses; terminfo: ``R``."""
 _ESCAPE = Stroke("ESCAPE", 0, "", 0, 0)
 """Encoded in kitty's protocol only if the program requested it, and therefore used as a test."""
 _CONTROLS = dict.fromkeys(range(0x80, 0xA0), " ")

@@ -1,4 +1,4 @@
-"""Converts Textual's key names to what a key encoder needs."""
+"""Converts Textual's key names to the input of a key encoder."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ _PUNCTUATION = {
     " ": "SPACE",
 }
 
-# Where the shifted characters lie on the layout that key codes are named after.
+# The keys of shifted characters on the layout that key codes are named after.
 _SHIFTED = dict(zip('~!@#$%^&*()_+{}|:"<>?', "`1234567890-=[]\\;',./", strict=True))
 
 

@@ -1,8 +1,9 @@
 """Operations on rectangles and columns that the library lacks (VT420: DECFRA, DECERA, DECSERA, DECCRA,
 DECIC, DECDC; SL, SR).
 
-They use what it has: moving, printing and erasing, with other modes switched off meanwhile. The checksum of
-a rectangle (DECRQCRA) is left out: it would tell any program what others have left on the screen.
+They use its functions: moving, printing and erasing, with other modes switched off meanwhile. The
+checksum of a rectangle (DECRQCRA) is left out: it would tell any program what others have left on the
+screen.
 """
 
 from collections.abc import Callable, Generator, Mapping

@@ -1,9 +1,9 @@
 """Finds the sequences in a program's output that the emulation library ignores.
 
-Two steps: a search for beginnings that only few sequences have, and one match of the whole at each of them.
-At each escape character the search first tries what programs send most and the library handles completely
-(colours, cursor moves, erasing, modes such as 25 and 2026): some 30 ns each, half of what it costs to rule
-out every beginning.
+Two steps: a search for beginnings that only few sequences have, and one match of the whole at each
+of them. At each escape character the search first tries the most frequent sequences that the
+library handles completely (colours, cursor moves, erasing, modes such as 25 and 2026): some 30 ns
+each, half of what it costs to rule out every beginning.
 """
 
 import re

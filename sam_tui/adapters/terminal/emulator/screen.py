@@ -68,7 +68,7 @@ class EmulatedScreen:
 
     @property
     def cursor_shape(self) -> CursorShape:
-        """How the program wants its cursor drawn."""
+        """The shape in which the program wants its cursor drawn."""
         self._refresh()
         return self._grid.cursor_shape()[0]
 

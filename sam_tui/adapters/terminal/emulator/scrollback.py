@@ -57,7 +57,7 @@ class Scrollback:
         return FollowedCell(self._terminal, column, row)
 
     def text(self, start: tuple[int, int], end: tuple[int, int], *, block: bool = False) -> str:
-        """The text from one place to another, both included, soft wraps joined, blank ends cut.
+        """Return the text from one place to another, both included, soft wraps joined, blank ends cut.
 
         As a block, it is the rectangle between the two, each row a line of its own.
         """

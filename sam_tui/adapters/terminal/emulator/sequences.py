@@ -55,7 +55,7 @@ Act = Callable[[bytes], None]
 
 
 class Sequences:
-    """Passes one terminal's output to the library, and carries out what the library would not.
+    """Passes one terminal's output to the library, and carries out sequences that the library lacks.
 
     Its replies go to ``answers``. ``size`` is the terminal's, in cells and pixels.
     """
@@ -130,7 +130,7 @@ class Sequences:
     # ---- actions
 
     def _act(self, body: bytes) -> Act | None:
-        """What to do for a sequence (given without its ESC); None leaves it to the library."""
+        """Return the action for a sequence (without its ESC); None leaves it to the library."""
         if body.endswith((b"h", b"l")):
             return self._switch if self._modes.changes_more(body) else None
         if body in _REPORTS:
@@ -211,7 +211,7 @@ class Sequences:
             self._say(body[:-2] + b";%d$y" % state)
 
     def report_checksum(self, body: bytes) -> None:
-        """DECCKSR of what is kept for macros: nothing is."""
+        """Report the checksum of macros (DECCKSR): there are none."""
         self._say(b"P" + (body[4:-1].partition(b";")[2] or b"0") + b"!~0000\x1b\\")
 
     def set_level(self, body: bytes) -> None:
@@ -225,7 +225,7 @@ class Sequences:
         self._colours.act(body, self._plain_colour)
 
     def _plain_colour(self, number: int) -> bytes:
-        """The colour of text (10) or ground (11), as the library tells it."""
+        """Return the library's colour of text (10) or ground (11)."""
         self._terminal.feed(b"\x1b]%d;?\x07" % number)
         return self._answers.pop()[len(b"\x1b]10;") : -1]
 
@@ -248,7 +248,7 @@ class Sequences:
         """XTWINOPS: the icon has no title, and its stack is not the window's."""
 
     def set_extent(self, body: bytes) -> None:
-        """DECSACE: whether attributes are changed in a rectangle or along lines, which is only told."""
+        """Set whether attributes change in a rectangle or along lines (DECSACE), which is only reported."""
         self._extent = b"2" if body == b"[2*x" else b"1"
 
     def keep_title(self, body: bytes) -> None:

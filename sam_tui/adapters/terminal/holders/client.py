@@ -33,8 +33,8 @@ _CREDENTIALS = struct.Struct("=iII")
 
 @dataclass(frozen=True, slots=True)
 class SessionOrigin:
-    """How a session was opened. ``nonce`` is the secret of its marks, ``snippet`` the folder of its shell's
-    start files; ``began`` in epoch seconds."""
+    """The origin of a session. ``nonce`` is the secret of its marks, ``snippet`` the folder of its
+    shell's start files; ``began`` in epoch seconds."""
 
     id: str
     conversation: str | None
@@ -128,7 +128,7 @@ class HeldProcess:
 class Holders:
     """The holders below one folder, each in a folder of its own with its socket.
 
-    Those that are started here end after ``idle`` seconds in which nobody attached.
+    A holder that is started here ends after ``idle`` seconds in which nobody attached.
     """
 
     def __init__(self, folder: str, *, idle: float = _IDLE) -> None:

@@ -1,9 +1,10 @@
 """The small process that keeps one agent session when the program crashes or is started again.
 
 It starts the shell, holds its terminal, and answers on a socket that only its owner can reach. While a
-program is attached, that reads the terminal; else the holder stores the output in a ring. If the person
-typed last, their output is stored nowhere. The supervisor of the session's sandbox runs here on a thread;
-while no program is attached, its questions are denied. Imports only what it needs, to start quickly.
+program is attached, that reads the terminal; else the holder stores the output in a ring. Output that
+follows input of the person is not stored. The supervisor of the session's sandbox runs here on a
+thread; while no program is attached, its questions are denied. Imports only what it needs, to start
+quickly.
 """
 
 import fcntl
@@ -52,7 +53,7 @@ class Holder:
         self._idle: float = message["idle"]
         self._hold: dict[str, Any] = {}
         self._ring = Ring(handed[0])
-        # Open until this process ends: what the shell reads at its start stays though the program goes.
+        # Open until this process ends: the shell's start files stay even if the program ends.
         self._locks, descriptors = handed[1 : 1 + message["locks"]], handed[1 + message["locks"] :]
         entry = descriptors.pop(0) if message["confined"] else None
         supervisor = socket.socket(fileno=descriptors.pop(0)) if descriptors else None
@@ -168,7 +169,7 @@ class Holder:
         return False
 
     def _take(self, ready: set[int]) -> None:
-        """Without a client: store the shell's output, and deny what its processes ask for."""
+        """Without a client: store the shell's output, and deny its processes' requests."""
         if self._master in ready:
             with suppress(BlockingIOError, OSError):
                 self._keep(os.read(self._master, _OUTPUT))
@@ -277,7 +278,7 @@ def _deny(control: socket.socket, message: dict[str, Any]) -> None:
 
 
 def _listen(path: str) -> socket.socket:
-    """A socket that only its owner can connect to, whatever the permissions of the folder."""
+    """Return a socket that only its owner can connect to, with any permissions of the folder."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     before = os.umask(0o177)
     try:

@@ -61,7 +61,7 @@ def _of_report(match: re.Match[bytes]) -> bytes:
 
 
 def _character(key: int, shifted: int | None, modifiers: int) -> bytes:
-    """The character of a key; ``modifiers`` are counted from 1, as they are sent."""
+    """Return the character of a key; ``modifiers`` count from 1, as in the sequence."""
     modifiers_held = max(0, modifiers - 1)
     if modifiers_held & _OTHERS:
         return b""
@@ -106,7 +106,7 @@ class TypedLine:
         self._at = 0
 
     def readings(self) -> list[str]:
-        """The texts that the typed line may stand for, without surrounding blanks or empty ones."""
+        """Return the possible readings of the typed line, without surrounding blanks or empty ones."""
         both = (bytes(self._came), bytes(self._cells))
         lines = [text.decode(errors="replace").strip() for text in both]
         return [text for text in dict.fromkeys(lines) if text]

@@ -1,4 +1,4 @@
-"""Removes what a person typed from a text, even if it was wrapped, coloured, quoted or cut."""
+"""Removes the person's input from a text, even if it was wrapped, coloured, quoted or cut."""
 
 import re
 from bisect import bisect_right
@@ -47,7 +47,7 @@ class TypedRedaction:
         self._short.discard(bare)
 
     def over(self, text: str, part: tuple[int, int] | None = None) -> str:
-        """A text, or a part of it, without what the person typed."""
+        """Return a text, or a part of it, without the person's input."""
         begin, finish = part or (0, len(text))
         if not self._runs and not self._short:
             return text[begin:finish]
@@ -107,7 +107,7 @@ class Known:
 
 
 def bare_length(text: str) -> int:
-    """How many characters of a text count: control sequences, blanks and quotes do not."""
+    """Return the number of a text's characters without control sequences, blanks and quotes."""
     return len(_bare(text))
 
 

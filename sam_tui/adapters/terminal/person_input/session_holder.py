@@ -1,4 +1,4 @@
-"""Who types into a session, and what the person typed while they held it."""
+"""The holder of a session, and the person's input while they held it."""
 
 import re
 from collections.abc import Mapping
@@ -53,9 +53,9 @@ class Hold:
 
 
 class SessionHolder:
-    """One session's holder, and what the person typed while holding an agent's session.
+    """One session's holder, and the person's input while they held an agent's session.
 
-    The text stays in memory only, to redact it in what the agent reads later.
+    The text stays in memory only, to redact it in the agent's later reads.
     """
 
     def __init__(self, *, personal: bool) -> None:
@@ -122,7 +122,7 @@ class SessionHolder:
         self.holder, self.reason = "agent", ""
 
     def typed(self, data: bytes) -> None:
-        """Note what the person typed while holding the session."""
+        """Note the person's input while they hold the session."""
         if not self.withheld:
             return
         for part in _PASTE.split(data):
@@ -165,7 +165,7 @@ class SessionHolder:
             self._redaction.add(line, self._known)
 
     def redacted(self, text: str, part: tuple[int, int] | None = None) -> str:
-        """Text, or a part of it, without what the person typed."""
+        """Return text, or a part of it, without the person's input."""
         for line in self._line.readings():
             self._redaction.add(line, self._known)
         return self._redaction.over(text, part)

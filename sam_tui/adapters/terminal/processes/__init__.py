@@ -1,1 +1,1 @@
-"""Starting processes, their groups, their environment, and what they print."""
+"""Starting processes, their groups, their environment, and their output."""

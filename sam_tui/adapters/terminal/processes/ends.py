@@ -1,4 +1,4 @@
-"""How processes end: knowing when one did, and ending everything of a session in time."""
+"""The end of processes: knowing when one ended, and ending everything of a session in time."""
 
 import asyncio
 import os
@@ -126,9 +126,9 @@ async def end_session(
     *,
     look: Callable[[], Awaitable[ProcessTable]] = _look_alone,
 ) -> None:
-    """Signal all groups of a session, stage after stage, until nobody is left.
+    """Signal all groups of a session, stage after stage, until no process is left.
 
-    ``look`` gives the processes that there are. Cancelling kills at once. Processes that moved to a
+    ``look`` returns the present processes. Cancelling kills at once. Processes that moved to a
     session of their own are not reached.
     """
     try:

@@ -51,7 +51,7 @@ _COLOUR_FORCING = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"})
 
 
 class Misses:
-    """Withheld variables that failed commands may have wanted: the person is told once of each."""
+    """Withheld variables that failed commands may have needed: each is reported once."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -97,7 +97,7 @@ def session_environment(
 ) -> dict[str, str]:
     """For a shell on a terminal. A ``personal`` one keeps every variable the person has."""
     variables = _without(frozenset() if personal else frozenset(passed.withheld(os.environ)))
-    # What describes the terminal around the program does not describe the one inside it.
+    # Variables about the terminal around the program do not describe the one inside it.
     for name in ("LINES", "COLUMNS", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "NO_COLOR"):
         variables.pop(name, None)
     variables.update(TERM="xterm-256color", COLORTERM="truecolor")

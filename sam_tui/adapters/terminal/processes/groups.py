@@ -1,4 +1,4 @@
-"""The processes of a session: who they are, and a signal to all of them."""
+"""The processes of a session, and a signal to all of them."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ def members(leader: int, table: ProcessTable | None = None) -> dict[int, int]:
 def strike(
     leader: int, sent: signal.Signals, foreground: int = 0, table: ProcessTable | None = None
 ) -> dict[int, int]:
-    """Signal every process group of a session; returns who was there.
+    """Signal every process group of a session; return its processes.
 
     Call it only while the leader is not reaped: until then its number cannot name another.
     """

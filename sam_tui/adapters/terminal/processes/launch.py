@@ -30,14 +30,14 @@ class StartedCommand(Protocol):
 
 
 class HeldStart:
-    """A way in for one command.
+    """Starts one command in the sandbox.
 
     Landlock holds a thread and what it starts, so nothing has to run between fork and exec: the
     start stays a vfork, whose price does not grow with the program's memory, and it is safe beside
     other threads. While that thread lives, though, the command shares its domain and could trace
-    it. So the command first waits for the end of a pipe whose other end only this thread holds, in a
-    descriptor table of its own: the kernel closes it when the thread is gone, and opens the gate.
-    It closes it as well when the program is killed, so the gate opens for a word alone that is sent
+    it. So the command first waits for the end of a pipe whose other end only this thread holds, in
+    a descriptor table of its own: the kernel closes it when the thread is gone, and opens the gate.
+    It closes it as well when the program is killed, so the gate opens only for a word that is sent
     once the command is watched.
     """
 
@@ -86,7 +86,7 @@ class HeldStart:
         raise self._failed or OSError("the thread that starts it died")
 
     def close(self) -> None:
-        """Nothing will be started here."""
+        """End the thread: nothing will be started by it."""
         self._given.put(None)
         self._thread.join()
 
@@ -96,7 +96,7 @@ class HeldStart:
             spawn = self._given.get()
             if spawn is None:
                 return
-            # Only now: until then the copy would keep open what the program closes meanwhile.
+            # Only now: until then the copy would keep descriptors open that the program closes.
             unshare_descriptors()
             spawn(*os.pipe())
         except OSError as error:
@@ -121,8 +121,8 @@ _BASH_WORD = "= exec <{input}; unset BASH_ENV"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start. Output goes to the descriptor ``output``, errors to ``errors`` where that is given;
-    ``stdin`` is read. All three stay the caller's.
+    """A program to start. Output goes to the descriptor ``output``, errors to ``errors`` if that is
+    set; ``stdin`` is read. All three stay the caller's.
 
     ``prefix`` are words before the shell's own, such as those of a program that confines it; that
     program inherits the descriptors ``passed``.
@@ -166,9 +166,9 @@ def start(
 def start_by(
     spawn: "Callable[[Gated, int, int], Started]", launch: Launch, ready: Callable[[Started], None]
 ) -> Started:
-    """Start a command by ``spawn``, which is given what to start, its input and the other end of that.
+    """Start a command by ``spawn``, which gets the launch, its input and the other end of that.
 
-    ``ready`` is called while it waits. Raises ``ToolError`` when it cannot.
+    ``ready`` is called while it waits. Raises ``ToolError`` if it cannot.
     """
     gated = _gated(launch)
     with _failing():
@@ -200,8 +200,7 @@ def _open_gate(
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """A command line that waits at a gate, what its input contains first, and the text that opens the
-    gate."""
+    """A command line that waits at a gate, the beginning of its input, and the text that opens the gate."""
 
     launch: Launch
     words: Sequence[str]
@@ -242,7 +241,7 @@ def _gated(launch: Launch) -> Gated:
 
 
 def _restored(file: str) -> str:
-    """What makes bash read a file of the person's own before the command, as it would have."""
+    """Return shell text that reads a file of the person's own before the command, as bash would have."""
     return f'export BASH_ENV={shlex.quote(file)}; [ ! -r "$BASH_ENV" ] || . "$BASH_ENV"'
 
 

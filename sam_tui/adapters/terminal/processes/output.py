@@ -1,4 +1,4 @@
-"""What a command prints: kept within bounds for the result, passed on in batches while it runs."""
+"""The output of a command: kept within bounds for the result, passed on in batches while it runs."""
 
 import asyncio
 import codecs
@@ -23,7 +23,7 @@ class OutputHistory:
         return self._tail.end
 
     def add(self, data: bytes, *, final: bool = False) -> str:
-        """Take in bytes; a sequence cut at their end waits for its rest. Returns what was decoded."""
+        """Decode bytes; a sequence cut at their end waits for its rest. Returns the decoded text."""
         text = self._decoder.decode(data, final)
         self._tail.add(text)
         return text
@@ -33,7 +33,7 @@ class OutputHistory:
         self._tail.add(text)
 
     def since(self, start: int, end: int | None = None) -> SessionOutput:
-        """What is kept from an index on, up to another; a negative one counts as 0."""
+        """Return the kept output between two indexes; a negative start counts as 0."""
         return SessionOutput(*self._tail.since(start, end))
 
 
@@ -52,7 +52,7 @@ def _decoder() -> codecs.IncrementalDecoder:
 
 
 def _whole(data: bytes | bytearray) -> bytes:
-    """The bytes without what is left of a cut UTF-8 sequence at their start."""
+    """Return the bytes without the rest of a cut UTF-8 sequence at their start."""
     start = 0
     while start < min(3, len(data)) and data[start] & 0xC0 == 0x80:
         start += 1
@@ -60,7 +60,7 @@ def _whole(data: bytes | bytearray) -> bytes:
 
 
 class BoundedOutput:
-    """The first and the last of a stream of bytes; what lies between is counted and let go."""
+    """The first and the last bytes of a stream; those between are counted and dropped."""
 
     def __init__(self, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
         self._head = bytearray()

@@ -27,13 +27,13 @@ _SAY = b"{}"
 
 
 class ParentPool:
-    """The parents of a program's commands: as many as run at once, and one that is free."""
+    """The parents of a program's commands: one for each running command, and a free one."""
 
     def __init__(self) -> None:
         self._parents: list[Parent] = []
 
     def free(self) -> "Parent | None":
-        """One that can take a command."""
+        """Return a parent that can take a command, or None."""
         self._parents = [parent for parent in self._parents if not parent.closed]
         return next((parent for parent in self._parents if parent.free), None)
 
@@ -80,7 +80,7 @@ class Parent:
 
     @property
     def released(self) -> bool:
-        """Whether it is there and the run of its command is over."""
+        """Whether it runs and the run of its command is over."""
         return self.control.fileno() >= 0 and (self.process is None or self.process.released)
 
     @property
@@ -141,7 +141,7 @@ class ParentedProgram:
 
 
 class ParentedProcess:
-    """What ``subprocess.Popen`` is for a child: number, end and return code."""
+    """A stand-in for ``subprocess.Popen`` of a child: number, end and return code."""
 
     def __init__(self, parent: Parent, pid: int) -> None:
         self.pid = pid
@@ -200,7 +200,7 @@ class ParentedProcess:
     def _part(self) -> None:
         """Let its parent end if enough others wait: once the run is over and its return code known.
 
-        Not one that has taken another command meanwhile.
+        A parent that has taken another command stays.
         """
         done = self.released and self.returncode is not None
         if done and self.parent.process is self and self.parent.pool.abounds:
@@ -208,7 +208,7 @@ class ParentedProcess:
 
     @property
     def _attached(self) -> bool:
-        """Whether its parent is there, and for no other."""
+        """Whether its parent runs, and for no other command."""
         return not self._idle and self.parent.control.fileno() >= 0
 
     def _lives(self) -> bool:
@@ -241,7 +241,7 @@ def _readable(control: socket.socket, seconds: float = 0.0) -> bool:
 
 
 def _answer(control: socket.socket) -> dict[str, Any]:
-    """The answer of a parent to what was asked. Raises OSError."""
+    """Return a parent's answer to a request. Raises OSError."""
     control.settimeout(_PATIENCE)
     answer = _message(control.recv(MESSAGE))
     control.settimeout(None)

@@ -33,14 +33,14 @@ _PROMPT_ENDS = ":?>$#%)]"
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """How a terminal treats input: ``echo`` shows it, ``lines`` hands it on line by line."""
+    """The input modes of a terminal: ``echo`` shows it, ``lines`` hands it on line by line."""
 
     echo: bool
     lines: bool
 
     @property
     def secret(self) -> bool:
-        """Whether what is typed is hidden. Line editors echo by themselves, in no lines."""
+        """Whether input is hidden. Line editors echo by themselves, not line by line."""
         return self.lines and not self.echo
 
 
@@ -74,7 +74,7 @@ def unread(terminal: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """How processes wait: ``reading`` the terminal, or ``polling`` several things.
+    """The waiting of processes: ``reading`` the terminal, or ``polling`` several things.
 
     A process does not poll while any thread of it works: a helper of a shell polls all the time.
     ``readable`` is false where the system does not tell, as without /proc.
@@ -86,7 +86,7 @@ class Blocked:
 
 
 def blocked(pids: Iterable[int], terminal: str) -> Blocked:
-    """How the threads of some processes wait."""
+    """Return how the threads of some processes wait."""
     polling = readable = False
     for pid in pids:
         tasks = _tasks(pid)
@@ -129,7 +129,7 @@ def _tasks(pid: int) -> list[str]:
 def _call(pid: int, task: str) -> tuple[int, int] | None:
     """The number and the first argument of the system call a thread is blocked in.
 
-    The number is ``_NO_CALL`` for one that runs; None where it may not be asked.
+    The number is ``_NO_CALL`` for a running thread; None if it may not be asked.
     """
     try:
         with open(f"/proc/{pid}/task/{task}/syscall", "rb") as file:
@@ -143,7 +143,7 @@ def _call(pid: int, task: str) -> tuple[int, int] | None:
 
 
 def _turns(pid: int, task: str) -> bytes:
-    """How long and how often a thread ran; empty if the system does not report it."""
+    """Return how long and how often a thread ran; empty if the system does not report it."""
     try:
         with open(f"/proc/{pid}/task/{task}/schedstat", "rb") as file:
             return file.read()

@@ -45,17 +45,17 @@ class ParentedShell:
         self.pid = self._process.pid
 
     def on_output(self, data: bytes) -> None:
-        """Nobody else has to know."""
+        """Do nothing: nobody else has to know."""
 
     def hold(self, hold: Hold) -> None:
-        """Nobody else has to know."""
+        """Do nothing: nobody else has to know."""
 
     def resize(self, columns: int, rows: int) -> None:
         """Set the size of the terminal."""
         termios.tcsetwinsize(self.fd, (rows, columns))
 
     def reap(self) -> int | None:
-        """End what is left below its parent; returns its exit code, or None if it is unknown."""
+        """End everything below its parent; return its exit code, or None if it is unknown."""
         code = self._process.poll()
         os.close(self.fd)
         self._end_group()

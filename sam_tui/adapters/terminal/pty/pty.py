@@ -39,9 +39,9 @@ _POLLS_TERMINALS = sys.platform == "linux"
 
 @dataclass(frozen=True, slots=True)
 class PtyLaunch:
-    """What to start on a new pseudo-terminal, and where. ``ruleset`` confines it, unless None; ``locks``
-    are descriptors that a holder keeps open for as long as it runs. What it starts is counted by a control
-    group, where one can be made: at most so many ``processes``, 0 for none."""
+    """A program to start on a new pseudo-terminal. ``ruleset`` confines it, unless None; ``locks`` are
+    descriptors that a holder keeps open for as long as it runs. A control group, if one can be made,
+    limits it to that many ``processes``, 0 for no limit."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -162,7 +162,7 @@ class Pty:
 
     @property
     def modes(self) -> Modes:
-        """How the terminal treats input now."""
+        """The present input modes of the terminal."""
         return modes(self._fd) if self.running else Modes(echo=True, lines=True)
 
     def control(self, which: int) -> bytes:
@@ -202,7 +202,7 @@ class Pty:
         self._gathering.finish()
 
     def write(self, data: bytes) -> None:
-        """Send typed input of any size; what the terminal cannot take yet is sent once the program reads.
+        """Send typed input of any size; the rest is sent once the program reads.
 
         Raises ``ToolError`` if the session has ended, or if input waits and would exceed a megabyte.
         """
@@ -296,7 +296,7 @@ class Pty:
         self._on_end()
 
     def _read(self) -> bool:
-        """Read one piece of output. False if nothing is there now.
+        """Read one piece of output. False if there is none now.
 
         One only: the kernel hands out 4 KiB at most, and draining it in a loop is slower, because
         the writer sleeps meanwhile, and keeps everybody else waiting.

@@ -164,7 +164,7 @@ class Flood:
         self._thread.start()
 
     def finish(self) -> None:
-        """Read no more, and deliver what was read; safe to call again."""
+        """Stop reading, and deliver the pieces read so far; safe to call again."""
         if not self._stopped:
             self._stopped = True
             os.write(self._ringer, b"\0")

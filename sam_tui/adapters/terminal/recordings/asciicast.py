@@ -1,6 +1,6 @@
 """Recording a terminal session to asciicast v2, and playing one of v2 or v3.
 
-What is typed is recorded only on request, and never while the terminal hides it.
+Input is recorded only on request, and never while the terminal hides it.
 """
 
 import asyncio

@@ -55,7 +55,7 @@ class CastRecordings:
         return playback
 
     def follow(self) -> FollowedOutput:
-        """A screen for what a command prints from now on."""
+        """Return a screen for a command's output from now on."""
         from sam_tui.adapters.terminal.recordings.playback import CommandOutput
 
         return CommandOutput()

@@ -1,4 +1,4 @@
-"""Escape sequences that draw a screen on another terminal as it is."""
+"""Escape sequences that draw a screen unchanged on another terminal."""
 
 import re
 

@@ -96,7 +96,7 @@ class CastPlayback:
 
     @property
     def speed(self) -> float:
-        """How many times as fast as it was recorded."""
+        """The speed as a multiple of the recorded one."""
         return self._speed
 
     @speed.setter

@@ -1,7 +1,7 @@
 """The launcher of a rehearsed command: mounts a branch over the workspace, for that command alone.
 
-Runs as a process of its own: ``main`` mounts, forks an init for the command's process ids, confines and
-executes. Exit code 213 means that the branch could not be mounted, and that nothing was started.
+Runs as a process of its own: ``main`` mounts, forks an init for the command's process ids, confines
+and executes. Exit code 213 means that the branch could not be mounted and nothing was started.
 """
 
 import ctypes

@@ -71,7 +71,7 @@ def _staged(stage: str, changes: Sequence[Differing]) -> dict[str, str]:
 
 
 def _copied(source: str, fresh: str) -> bool:
-    """Copy a file, link or pipe; False for one that is useless in a copy, such as a socket."""
+    """Copy a file, link or pipe; False for a kind that is useless in a copy, such as a socket."""
     kind = stat.S_IFMT(os.lstat(source).st_mode)
     if kind == stat.S_IFLNK:
         os.symlink(os.readlink(source), fresh)
@@ -119,7 +119,7 @@ def _delete(workspace: str, path: str) -> None:
 
 
 def _place(workspace: str, path: str, fresh: str) -> None:
-    """Move a staged file to its path, following no link; across file systems by a copy beside it."""
+    """Move a staged file to its path, following no link; across file systems by a copy next to it."""
     with _folder_of(workspace, path) as (within, name):
         try:
             os.replace(fresh, name, dst_dir_fd=within)

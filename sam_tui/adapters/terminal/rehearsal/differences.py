@@ -130,7 +130,7 @@ def _opaque(folder: str) -> bool:
 
 
 def _below(folder: str, at: str) -> Iterator[str]:
-    """Everything below a folder, itself not, as paths relative to ``folder``."""
+    """Yield everything below a folder, without itself, as paths relative to ``folder``."""
     start = os.path.join(folder, at)
     if not _is_folder(start):
         return

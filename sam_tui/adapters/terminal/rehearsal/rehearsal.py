@@ -106,7 +106,7 @@ class Branch:
 
     @property
     def detail(self) -> str:
-        """How the branch is made."""
+        """How the branch is made, in words."""
         return _WORDS[self._mount]
 
     async def run(self, request: CommandRequest) -> Rehearsed:

@@ -125,7 +125,7 @@ def _release() -> tuple[int, int]:
 
 
 def _refused(action: Callable[[], object]) -> OSError | None:
-    """How the kernel refuses a filter; None when it does not. Tried on a thread that then ends."""
+    """Return the kernel's refusal of a filter; None if it accepts. Tried on a thread that then ends."""
     faults: list[OSError] = []
 
     def attempt() -> None:

@@ -63,7 +63,7 @@ class Parents(Subreaper):
             self._pids.add(pid)
 
     def attend(self) -> None:
-        """Reap parents that have ended, and end the descendants of one that was killed."""
+        """Reap ended parents, and end the descendants of a killed one."""
         self.reap()
         self._pids &= set(children(os.getpid()))
         self.end(self._pids)

@@ -1,4 +1,4 @@
-"""Starting the supervisor: as a small process of its own that nobody has to reap, or as a thread."""
+"""Starting the supervisor: as a small process that nobody has to reap, or as a thread."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""The small process that ends what commands left running once the program is gone, for any reason.
+"""The small process that ends remaining processes of commands once the program is gone, for any reason.
 
 It watches the runs that no supervisor outside of the program watches, and ends one that exceeds its
 limits. It forks the parents of such commands. Uses only the standard library.

@@ -78,7 +78,7 @@ def _stands_in(entry: HostEntry, entries: Sequence[HostEntry]) -> bool:
 
 
 def _quoted(path: str) -> str:
-    """A string of the profile language. Raises ValueError for what it cannot hold."""
+    """Return a string of the profile language. Raises ValueError for a path that it cannot hold."""
     if "\0" in path or "\n" in path:
         raise ValueError(f"A path that no profile can name: {path!r}")
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

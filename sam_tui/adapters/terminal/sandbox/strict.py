@@ -70,8 +70,8 @@ def strict_command(
 ) -> tuple[str, ...]:
     """The start of a command line that runs the rest of it strictly.
 
-    The filter is read from a descriptor that the caller passes on. The order matters: what is mounted
-    later lies above.
+    The filter is read from a descriptor that the caller passes on. The order matters: later mounts
+    lie above earlier ones.
     """
     words = [
         program,

@@ -69,7 +69,7 @@ class Held:
 
     @property
     def asked_seconds(self) -> float:
-        """How long questions were open, in all."""
+        """The seconds for which questions were open, in all."""
         if not self._questions:
             return self._asked
         return self._asked + asyncio.get_running_loop().time() - self._asked_since
@@ -180,7 +180,7 @@ class Supervision:
 
     @classmethod
     def adopted(cls, control: socket.socket) -> "Supervision":
-        """A supervision taken over from a process that ended, with its one run, which asks nobody yet."""
+        """Take over the supervision of an ended process, with its one run, which asks nobody yet."""
         supervision = cls("kept", 0)
         supervision._control = control
         supervision.attend(None)
@@ -212,9 +212,9 @@ class Supervision:
         hosts: HostTerms | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> tuple[int, Held]:
-        """Enrol a run: (its number, the run). Raises ``ToolError`` when there is no supervisor.
+        """Enrol a run: (its number, the run). Raises ``ToolError`` if there is no supervisor.
 
-        ``hosts`` is what it may reach where its network is held to a list, ``limits`` how much its
+        ``hosts`` are the terms of a network limited to a list, ``limits`` the most that its
         processes may have together, by the names in the policy file.
         """
         try:

@@ -96,7 +96,7 @@ class Supervisor:
             self._end()
 
     def _take(self, descriptor: int, events: int) -> None:
-        """Handle what is ready on a descriptor of a run, unless the run has ended meanwhile."""
+        """Handle a descriptor of a run that is ready, unless the run has ended meanwhile."""
         if descriptor in self._listening:
             self._hear(descriptor, events)
         elif descriptor in self._enrolling:

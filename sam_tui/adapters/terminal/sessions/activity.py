@@ -19,7 +19,7 @@ from sam_tui.core.ports.processes.terminals import TerminalState
 
 
 class Watchers:
-    """Callables that are called in order; one that was added twice is called twice."""
+    """Callables, called in order; a callable that was added twice is called twice."""
 
     def __init__(self) -> None:
         self._watchers: list[_Watcher] = []
@@ -137,7 +137,7 @@ _ESCALATION = 10.0
 
 
 class Activity:
-    """Tells states from output, marks and processes, and waits for them."""
+    """Determines states by output, marks and processes, and waits for them."""
 
     def __init__(self, pty: Pty, log: ShellLog, history: OutputHistory) -> None:
         self._pty = pty
@@ -176,7 +176,7 @@ class Activity:
         return next((name for pid in (group, *others) if (name := name_of(pid))), "")
 
     async def end_command(self, signalled: Callable[[str], None] | None = None) -> TerminalState:
-        """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.
+        """End the foreground command: INT, TERM, KILL, a little time for each; the shell stays.
 
         ``signalled`` hears each signal by its name.
         Returns the state once the shell is back, or when nothing helped: a job that ignores even
@@ -274,7 +274,8 @@ class Activity:
         return waiting.polling and silence >= self._patience()
 
     def _waits(self) -> Blocked:
-        """How the processes that have the terminal wait; at its prompt a shell alone, not its helpers.
+        """Return how the processes that have the terminal wait; at its prompt a shell alone, not its
+        helpers.
 
         fish starts one that shares its group and its input: it reads the manual for completions.
         """

@@ -74,7 +74,7 @@ async def attach(holders: Holders, terminal: KeptSession) -> int | None:
                 loop.remove_reader(keys)
                 loop.remove_writer(process.fd)
                 loop.remove_signal_handler(signal.SIGWINCH)
-                # The last of what it prints is drawn before this terminal is as it was again.
+                # The last output is drawn before this terminal is restored.
                 ended = attachment.ended
                 attachment.leave()
                 attachment.draw(_CLOSING + _CLEAR)
@@ -283,14 +283,14 @@ async def show(recording: Recording, *, speed: float, longest_pause: float) -> N
     loop = asyncio.get_running_loop()
     interactive = sys.stdin.isatty()
     safe = SafeOutput()
-    # Nobody is there any more for the answers to what was asked: they would be typed here.
+    # Questions are left out: their program is gone, and the answers would be typed here.
     stage = Stage(lambda data: _write(QUESTION.sub(b"", safe(data))), lambda _columns, _rows: None)
     playing = loop.create_task(
         play(recording, stage, speed=speed, longest_pause=longest_pause, running=running)
     )
 
     def typed() -> None:
-        # Alone, because a terminal's answers to what is played come here too.
+        # Only a key by itself: a terminal's answers to the recording come here too.
         match os.read(sys.stdin.fileno(), _READ):
             case b" ":
                 running.clear() if running.is_set() else running.set()

@@ -88,7 +88,7 @@ class PtySession(Watchers):
 
     @property
     def conversation(self) -> ConversationId | None:
-        """Whose session this is; None for the person's own shell."""
+        """The conversation of the session; None for the person's own shell."""
         return self._conversation
 
     @property
@@ -178,7 +178,7 @@ class PtySession(Watchers):
         return recorder.close
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:
-        """Everything kept from ``start`` on, in characters since the session began."""
+        """Return the kept output from ``start`` on, in characters since the session began."""
         output = self._history.since(start, end)
         return replace(output, text=self.turns.printed(output.start, output.end))
 
@@ -307,7 +307,7 @@ class PtySession(Watchers):
 
             self._screen = EmulatedScreen(*self._size)
             self._screen.feed(self._history.since(0).text.encode(errors="replace"))
-            # Only from now on: what was asked in the past waits for no answer.
+            # Only from now on: past questions wait for no answer.
             self._screen.reply = self._answer
         return self._screen
 
@@ -322,7 +322,7 @@ class PtySession(Watchers):
 
 
 def start_folder(spec: SessionSpec) -> str:
-    """Where a session starts: two spellings of one folder are one place."""
+    """Return the folder in which a session starts: two spellings of one folder give one path."""
     return os.path.realpath(spec.cwd)
 
 

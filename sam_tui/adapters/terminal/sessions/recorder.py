@@ -43,7 +43,7 @@ class SessionRecording:
         self._begin()
 
     def _begin(self) -> None:
-        """Record the present screen as the start of what follows."""
+        """Record the present screen as the start of the recording."""
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._safe = SafeOutput()
         self._before = ""
@@ -58,7 +58,7 @@ class SessionRecording:
         opening = "\x1b[?1049h" if screen.alternate else ""
         if screen.scrollback.visible() == seen.text:
             return opening + drawn(screen)
-        # The screen contains what the person typed, and its cover has another length.
+        # The screen contains the person's input, and its cover has another length.
         return f"{opening}\x1b[H\x1b[2J" + seen.text.rstrip("\n").replace("\n", "\r\n")
 
     def output(self, data: bytes) -> None:

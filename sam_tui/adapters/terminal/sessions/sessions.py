@@ -252,7 +252,7 @@ def _ask_after_start(spec: SessionSpec, integration: Integration) -> AskOutside 
 
 
 def _wanted(spec: SessionSpec, ask: AskOutside | None, integration: Integration) -> Wanted:
-    """How the session is confined; its shell may read the files of its integration."""
+    """Return the confinement of the session; its shell may read the files of its integration."""
     readable = (os.path.realpath(integration.folder),) if integration.folder else ()
     return Wanted(tuple(spec.writable), ask, spec.network, readable)
 

@@ -40,7 +40,7 @@ _PAUSE = 0.05
 _AROUND = 4096
 _ENTERS = re.compile(rb"[\r\n]")
 _KEY_AS_TEXT = re.compile(r"\x1b?\[7717~")
-"""What remains of ``SET_ASIDE`` in a line if a search or another incomplete key took its beginning."""
+"""The rest of ``SET_ASIDE`` in a line if a search or another incomplete key took its beginning."""
 _DRAWS = ("bash", "zsh")
 """Shells that report the end of their prompts, before which typed text is not drawn."""
 _LEFT = "The person left a line unfinished in this terminal, so nothing was typed."
@@ -65,9 +65,9 @@ class TurnParts:
 class Turns(SessionHolder):
     """The person's turns in one session of an agent.
 
-    During a turn, and until nothing unfinished of it stands before the agent's keys, the session is
-    ``private``: only the screen gets the output. The agent's view then has characters only where they
-    surely belong to a prompt, or to a command during which nothing was typed.
+    During a turn, and while unfinished input of it precedes the agent's keys, the session is
+    ``private``: only the screen gets the output. The agent's view then has characters only where
+    they surely belong to a prompt, or to a command during which nothing was typed.
     """
 
     def __init__(self, parts: "TurnParts") -> None:
@@ -106,7 +106,7 @@ class Turns(SessionHolder):
         )
 
     def printed(self, start: int, end: int) -> str:
-        """Output between two indexes, without what the person typed, even if an index cuts that in two."""
+        """Return output between two indexes without the person's input, even input that an index cuts."""
         around = self._parts.history.since(start - _AROUND, end + _AROUND)
         return self.redacted(around.text, (start - around.start, end - around.start))
 
@@ -192,7 +192,7 @@ class Turns(SessionHolder):
         screen = self._parts.emulator()
         enters = len(_ENTERS.findall(characters(data)))
         if enters and screen.cursor is not None:
-            # What the screen shows was recalled or completed as well.
+            # The line on the screen may have been recalled or completed.
             span = screen.scrollback.line_at(
                 screen.scrollback.total - screen.rows + screen.cursor[1]
             )
@@ -287,7 +287,7 @@ class Turns(SessionHolder):
         while self._pty.running and time.monotonic() < deadline:
             runs = self._log.trusted and not self._log.at_prompt
             if not self._log.integrated or runs or self._pty.foreground() != self._pty.pid:
-                if self._stray:  # what a program makes of keys that it got is the person's, too
+                if self._stray:  # a program's answer to the person's keys is the person's, too
                     await self._activity.settled(within=deadline - time.monotonic())
                 break
             if self._activity.at_line():

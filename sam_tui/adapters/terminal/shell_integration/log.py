@@ -15,7 +15,7 @@ _EDIT = re.compile(
 )
 _LONGEST_ECHO = 8192
 _COMPLETED = re.compile(r"(?:\x1b\[[0-9;]*m)*[^\s\x1b]{0,8}(?:\x1b\[[0-9;]*m)* +\r \r\Z")
-"""How zsh ends an incomplete last line: a mark, spaces to the edge, and back."""
+"""The end that zsh adds to an incomplete last line: a mark, spaces to the edge, and back."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class ShellLog:
 
     @property
     def records(self) -> tuple[CommandRecord, ...]:
-        """The newest commands, oldest first; one that runs is the last."""
+        """The newest commands, oldest first; a running one is the last."""
         running = () if self._running is None else (self._running.record,)
         return (*self._records, *running)
 
@@ -125,7 +125,7 @@ def told_command(text: str) -> str:
 
 
 def _typed(echoed: str) -> str:
-    """The line that a terminal's echo shows, after what the line editor moved, inserted and erased."""
+    """Return the line that a terminal's echo shows, with the line editor's moves and changes applied."""
     lines: list[str] = []
     for line in echoed.replace("\r\n", "\n").split("\n"):
         cells: list[str] = []

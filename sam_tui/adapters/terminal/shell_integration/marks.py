@@ -1,7 +1,7 @@
 """Shell integration: start files that make a shell mark its prompts, commands and exit codes.
 
-The shell reads the person's own files, which stay as they are. Only private marks with a secret of the
-session count, so that no program's output can forge them; nobody else gets to see them.
+The shell reads the person's own files, which stay unchanged. Only private marks with a secret of
+the session count, so that no program's output can forge them; nobody else gets to see them.
 """
 
 import os
@@ -58,7 +58,7 @@ class Integration:
 
 
 def integrate(shell: str) -> Integration:
-    """How to start a shell with its integration, or without if it has none or cannot be written."""
+    """Return how to start a shell with its integration, or without if it has none or cannot be written."""
     name = os.path.basename(shell)
     if name not in ("bash", "zsh", "fish"):
         return Integration((shell,))
@@ -118,7 +118,7 @@ class MarkStream:
                 yield from self._mark(match[1].decode(), int(match[2] or 0))
 
     def remainder(self) -> bytes:
-        """What was held back, once nothing more will come."""
+        """Return the bytes that were held back, once nothing more will come."""
         buffered, self._held = self._held, b""
         return buffered
 
@@ -146,7 +146,7 @@ class MarkStream:
 
 
 def _cut(data: bytes, opening: bytes) -> tuple[bytes, bytes]:
-    """Data, and what at its end may be the start of an opening."""
+    """Return data, and the end of it that may be the start of an opening."""
     at = data.rfind(b"\x1b", max(0, len(data) - len(opening)))
     if at >= 0 and opening.startswith(data[at:]):
         return data[:at], data[at:]

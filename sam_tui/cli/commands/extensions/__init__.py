@@ -1,1 +1,1 @@
-"""``sam-tui hooks``, ``skills``, ``prompts`` and ``bundles``: what others wrote, and what counts of it."""
+"""``sam-tui hooks``, ``skills``, ``prompts`` and ``bundles``: extensions, and whether each is in use."""

@@ -210,7 +210,7 @@ def _fetched(bundle: "Bundle") -> "BundleContent":
 
 
 def _source(values: Values) -> "Bundle":
-    """What is to be added: as the folder one works in names it, an address, or a folder."""
+    """Return the bundle to add: as the present folder names it, an address, or a folder."""
     from sam_tui.adapters.bundles.git import is_address, require_address
     from sam_tui.adapters.bundles.store import Bundle
 
@@ -259,7 +259,7 @@ def _project(values: Values) -> "tuple[Sequence[Bundle], str]":
 
 
 def _described(bundle: "Bundle", folder: "BundleFolder", content: "BundleContent") -> Iterator[str]:
-    """What a bundle is, and all of it that would run or instruct."""
+    """Yield a description of a bundle, and all of it that would run or instruct."""
     from sam_tui.adapters.bundles.manifest import manifest_of, unread_of
 
     manifest = manifest_of(content)

@@ -92,7 +92,7 @@ def list_hooks(**values: object) -> int:
 
 
 def subjects(runtime: Runtime) -> list[str]:
-    """Everything that a matcher may be about."""
+    """Return every name that a matcher may be about."""
     offers = [offer.advert for offer in runtime.registry.offers]
     built_in = [f"{a.name}.{o}" if a.consolidated else a.name for a in offers for o in a.operations]
     # Of a server that has not been started yet no more than its name is known.
@@ -102,7 +102,7 @@ def subjects(runtime: Runtime) -> list[str]:
 
 
 def note_on(hook: Hook, names: Sequence[str]) -> str:
-    """What is odd about a hook: one that is about no call guards nothing."""
+    """Return a remark on a hook that matches no call and so guards nothing; else empty."""
     from sam_tui.adapters.hooks.parser import matches
 
     if hook.event not in ("PreToolUse", "PostToolUse") or any(matches(hook, n) for n in names):

@@ -96,7 +96,7 @@ class PatchIntake:
         runtime.conversations.claim(self._conversation)
 
     async def apply(self, patch: str) -> str:
-        """Why a patch does not fit or was refused; empty where it was applied."""
+        """Apply a patch. Returns why it does not fit or was refused; empty if it was applied."""
         arguments = json.dumps({"operation": "apply_patch", "patchContent": patch})
         call = ToolCall(CallId(mint("call")), "file_operations", arguments)
         try:
@@ -107,7 +107,7 @@ class PatchIntake:
         return "" if executed.finished.ok else executed.finished.text[:20_000]
 
     def questions(self) -> "list[FleetQuestion]":
-        """What the guard asks about the patch that is being applied."""
+        """Return the guard's questions about the patch that is being applied."""
         from sam_tui.adapters.fleet.messages import Ask
         from sam_tui.adapters.fleet.records import FleetQuestion
         from sam_tui.headless.inquiries_line import question_of

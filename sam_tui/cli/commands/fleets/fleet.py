@@ -263,7 +263,7 @@ def report_object(fleet: "FleetFolder") -> dict[str, object]:
 
 
 def report_lines(fleet: "FleetFolder") -> list[str]:
-    """A fleet for people: its sum, then each task with the first line of what it said."""
+    """Yield lines about a fleet: its totals, then each task with the first line of its answer."""
     lines = [status_line(fleet.status())]
     for record in fleet.records.values():
         words = (record.error or record.answer).strip().splitlines()

@@ -99,7 +99,7 @@ def worker_command(**values: Any) -> int:
         steps.stop()
         close()
     sys.stdout.flush()
-    os._exit(0)  # threads of the queue would wait for what was just given back
+    os._exit(0)  # threads of the queue would wait for the work just given back
 
 
 def _step_runs(

@@ -1,1 +1,1 @@
-"""``sam-tui sessions`` and ``edits``: the stored conversations and what they changed."""
+"""``sam-tui sessions`` and ``edits``: the stored conversations and their changes."""

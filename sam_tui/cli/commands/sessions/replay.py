@@ -104,7 +104,7 @@ def to_test_command(**values: Any) -> int:
 
 @contextmanager
 def _recording(name: str, values: dict[str, Any]) -> "Generator[Scenario, None, None]":
-    """What an id or a file names. Raises ``UsageError``."""
+    """Open the recording that an id or a file names. Raises ``UsageError``."""
     from sam_tui.headless.replay.scenario import LARGEST, read_scenario
 
     if os.path.exists(name) or name.endswith(".json"):
@@ -169,7 +169,7 @@ def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bo
 
 
 def _believed(runtime: "Runtime", before: "FilesByPath") -> list[str]:
-    """The files that tell a model something, and that the person trusts as they were then."""
+    """Return the files that instruct a model, and that the person trusts as they were then."""
     from sam_tui.adapters.policy.recorded_trust import only_tells
 
     return [
@@ -180,7 +180,7 @@ def _believed(runtime: "Runtime", before: "FilesByPath") -> list[str]:
 def _decided_and_answered(
     runtime: "Runtime", conversation: "ConversationId", change: "Change"
 ) -> "tuple[list[RecordedDecision], list[RecordedAnswer]]":
-    """What was decided and answered in a conversation and in those of its subagents."""
+    """Return the decisions and answers of a conversation and of its subagents."""
     from sam_tui.core.ports.policy import DecisionFilter
     from sam_tui.headless.replay.scenario import answers_of, decisions_of, numbered
 
@@ -207,7 +207,7 @@ def _placeholders(workspace: str, data: str) -> "PathPlaceholders":
 def _play(
     scenario: "Scenario", *, keep: bool, everything: bool
 ) -> "tuple[list[Deviation], list[str]]":
-    """How the replay of a scenario in its own folder deviates from the recording, and notes about it."""
+    """Return how a replay in its own folder deviates from the recording, and notes about it."""
     from sam_tui.headless.replay.comparison import compare
     from sam_tui.headless.replay.guidance import Guidance, supplied_by
     from sam_tui.headless.replay.playback import RecordedReplies, lay_out, play

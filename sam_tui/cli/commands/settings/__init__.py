@@ -1,1 +1,1 @@
-"""Settings and what is written from the tables of the program: config, completion, manual page."""
+"""Settings and texts made from the program's tables: config, completion, manual page."""

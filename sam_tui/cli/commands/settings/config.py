@@ -1,4 +1,4 @@
-"""``sam-tui config``: what is set and by whom, and changing it."""
+"""``sam-tui config``: the settings in force with their origins, and changing them."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def show_command(keys: tuple[str, ...], *, origin: bool, as_json: bool) -> int:
 
 
 def _show_lines(settings: Settings, rows: Sequence[Setting], *, origin: bool) -> None:
-    """As a file writes them, a heading over each section."""
+    """Print settings as a file has them, a heading over each section."""
     section = ""
     for setting in rows:
         if setting.section != section:

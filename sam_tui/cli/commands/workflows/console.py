@@ -1,4 +1,4 @@
-"""What commands on workflows and plans work with: the service, and how to print."""
+"""The parts of commands on workflows and plans: the service, and how to print."""
 
 import json
 import os
@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class WorkflowConsole:
-    """What a command works with: the service, and how to print."""
+    """The parts of a command: the service, and how to print."""
 
     workflows: "Workflows"
     as_json: bool

@@ -1,4 +1,4 @@
-"""What ``sam-tui workflow`` prints: lines for people, objects for programs."""
+"""The output of ``sam-tui workflow``: lines for people, objects for programs."""
 
 from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import EventRow
@@ -120,7 +120,7 @@ def ticket_object(ticket: Ticket) -> dict[str, object]:
 
 
 def advanced_object(done: Advanced) -> dict[str, object]:
-    """What a verb did, as an object."""
+    """Return the result of a verb as an object."""
     return {
         "execution_id": done.execution_id,
         "workflow": done.workflow,

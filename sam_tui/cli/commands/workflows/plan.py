@@ -189,7 +189,7 @@ def _tasks(workflows: "Workflows", runtime: "Runtime | None" = None) -> "Planned
 
 
 def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
-    """Begin with our agent at hand, drive, and show what it came to."""
+    """Drive the plan with our agent, and show the result."""
     attended = open_attended(values, "sam-tui plan")
     runtime, interrupts = attended.runtime, Interrupts()
     interrupts.install()
@@ -247,7 +247,7 @@ def _lines(result: dict[str, object], task: str) -> list[str]:
 
 
 def _used(calls: int, usage: "Usage") -> list[str]:
-    """What a plan has cost so far, for people."""
+    """Return the cost of a plan so far, for people."""
     if not calls:
         return []
     cost = "" if usage.cost is None else f", ${usage.cost:.4f}"

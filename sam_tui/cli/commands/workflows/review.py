@@ -80,7 +80,7 @@ def _diff(source: str) -> str:
 
 
 async def _ask(values: Values, diff: str) -> tuple[dict[str, Any], str]:
-    """The result of the review, and what was said to people meanwhile. Raises ``SamError``."""
+    """Return the review's result, and what was said to people meanwhile. Raises ``SamError``."""
     from sam_tui.headless.findings import SCHEMA, request_for
     from sam_tui.headless.interrupts import Interrupts
     from sam_tui.headless.request import HeadlessRequest

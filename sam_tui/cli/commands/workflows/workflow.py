@@ -260,7 +260,7 @@ async def _run(
 
 
 def _started(attended: AttendedRuntime, values: Values) -> str:
-    """The execution to run, the one that is named or a new one; nothing begins where a model lacks."""
+    """Return the execution to run, the named one or a new one; nothing begins if a model is missing."""
     runtime, name = attended.runtime, str(values["name"])
     workflows, records = runtime.workflows.workflows(), runtime.workflows.workflows().records
     try:
@@ -302,7 +302,7 @@ def _params(values: Values) -> dict[str, Any]:
 
 
 def _output(argument: str | None) -> Any:
-    """What a step hands in: an object when it is one, else a text."""
+    """Return the output of a step: an object if the text is one, else the text."""
     text = _piped_output() if argument in (None, "-") else argument
     value = json_object(text or "")
     return text if value is None else value

@@ -1,1 +1,1 @@
-"""Model calls as they are recorded and looked at: prefix, cost, and the request itself."""
+"""Recorded model calls and their inspection: prefix, cost, and the request itself."""

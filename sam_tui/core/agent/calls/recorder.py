@@ -66,8 +66,7 @@ class CallRecorder:
         return CallRecording(self, conversation, model, request)
 
     def prefix(self, conversation: ConversationId, model: str, request: ModelRequest) -> SentPrefix:
-        """How many bytes of a request were also in the previous one; remembers this request for the next
-        comparison."""
+        """Return how many bytes of a request were also in the previous one, and remember this request."""
         before = self._sent.get(conversation)
         same = _same(before.messages, request.messages) if before else 0
         # The lists are those of the request before: most grow by two messages, and are long.
@@ -129,7 +128,7 @@ class CallRecording:
         self.prefix = recorder.prefix(conversation, model.name, request)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """What the model streams, recorded as it comes; a call that fails is recorded, too."""
+        """Yield the pieces that the model streams and record them; a call that fails is recorded, too."""
         stream = self._model.stream(request)
         try:
             async for delta in stream:

@@ -1,4 +1,4 @@
-"""What reminders told the model in a conversation, and what the person chose for each."""
+"""The reminders that the model got in a conversation, and the person's choice for each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ _UNNAMED = "its text changes, or you send a message"
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One reminder. ``times``, ``tokens`` (estimated) and ``text`` (the newest) are of what the model
-    still has; ``at`` is when that was stored, in seconds since the epoch, None where it never was."""
+    """One reminder. ``times``, ``tokens`` (estimated) and ``text`` (the newest) are of the model's
+    present texts; ``at`` is when the newest was stored, in seconds since the epoch, or None."""
 
     name: str
     trigger: str

@@ -1,4 +1,4 @@
-"""One model call in words: times and cost, the request part by part, and what came back."""
+"""One model call in words: times and cost, the request part by part, and the answer."""
 
 from datetime import datetime
 

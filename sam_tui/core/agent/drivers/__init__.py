@@ -1,1 +1,1 @@
-"""What is asked of a session besides single turns: goals that take several, questions that take none."""
+"""Work of a session besides single turns: goals that take several turns, and questions that take none."""

@@ -81,7 +81,7 @@ class Goal:
         )
 
     def _ending(self, executed: "Executed") -> str:
-        """How the goal ended with this run of its check; empty while it goes on."""
+        """Return a sentence if this run of the check ends the goal; empty while the goal goes on."""
         if executed.finished.ok:
             return f"The goal is reached: {self.check} passes."
         if executed.decision is not None and not executed.decision.allowed:

@@ -1,7 +1,7 @@
 """A server that wants the model to answer it: a person allows each answer, and a budget holds them all.
 
-The model gets what the server sent, and nothing of the conversation; it has no tools. Source: the
-Model Context Protocol, "Sampling".
+The model gets the server's messages, nothing of the conversation, and no tools. Source: the Model
+Context Protocol, "Sampling".
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ Record = Callable[[ConversationId, CallId, Decision, Sequence[LocatedAccess]], N
 
 @dataclass(frozen=True, slots=True)
 class SamplingRequest:
-    """What a server wants answered, in at most ``most`` tokens, up to the first of ``stops``."""
+    """A text that a server asks the model for, of at most ``most`` tokens, up to the first of ``stops``."""
 
     server: str
     messages: Sequence[UserMessage | AssistantMessage]
@@ -75,7 +75,7 @@ class Sampler:
         """Ask the person, then the model of the turn that called the server.
 
         Raises ``ToolError`` for a no, without a turn, and where a budget is used up; ``ModelError``.
-        What they say reaches the server: the person's comment and a rule's reason do not.
+        The server gets the texts of these errors, but neither the person's comment nor a rule's reason.
         """
         budget, model = self._budgets.get(conversation), self._budgets.model(conversation)
         if budget is None or model is None:
@@ -87,8 +87,8 @@ class Sampler:
                 f"{sampling.server} may use {max(0, left):,} more tokens of the model in this"
                 f" conversation, and asks for {size:,}."
             )
-        # Taken before it is asked: requests that wait side by side do not share what is left. What was
-        # refused stays taken, so that a server cannot ask for ever.
+        # Counted before the question: requests that wait side by side cannot use the same rest. A
+        # refused request stays counted, so that a server cannot ask for ever.
         self._used[conversation, sampling.server] += size
         await self._allow(conversation, call, sampling, model)
         shield = self._guard.shield
@@ -173,7 +173,7 @@ def _spoken(sampling: SamplingRequest) -> list[tuple[str, str]]:
 
 
 def _preview(sampling: SamplingRequest) -> Diff:
-    """Everything that the model will get, for the person who is asked."""
+    """Return everything that the model will get, for the person who is asked."""
     lines = [
         line
         for role, text in _spoken(sampling)

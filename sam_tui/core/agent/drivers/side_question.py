@@ -1,4 +1,4 @@
-"""A question beside a conversation: the same context, no call, and nothing of it stays there."""
+"""A side question: it has the conversation's context, makes no call and is not stored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

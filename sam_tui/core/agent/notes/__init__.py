@@ -1,1 +1,1 @@
-"""A model's own notes on what leaves its context: asked for, read, prepared, and planned by hand."""
+"""A model's notes on messages that leave its context: asked for, read, prepared, planned by hand."""

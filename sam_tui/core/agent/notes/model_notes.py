@@ -1,4 +1,4 @@
-"""What a model is asked when part of a conversation leaves its context, and what of its answer is used.
+"""The request for notes when part of a conversation leaves the context, and the use of its answer.
 
 The answer is text of a model that has read files and pages: hostile. Only lines below the headings of
 the template are used, each one line, without tags or calls. They stand in the history as words of the
@@ -71,7 +71,7 @@ def _quoted(messages: Sequence[Message], most: int) -> list[str]:
     spoken = [(role, text) for message in messages for role, text in _spoken(message) if text]
     share = max(_SMALLEST_QUOTE, min(_MESSAGE_TOKENS, most // max(1, len(spoken))))
     texts = [f"[{role}] {clip(text, share).translate(_BRACKETS)}" for role, text in spoken]
-    # What is oldest goes where even the smallest shares are too much.
+    # The oldest messages go if even the smallest shares are too much.
     return texts[-max(1, most // share) :]
 
 

@@ -137,9 +137,9 @@ class TurnRoom:
             )
 
     async def fit(self, model: Model, *, fixed: int) -> bool:
-        """Use what was prepared, or wait for it where nothing more fits. True when something left.
+        """Use prepared notes, or wait for them if nothing more fits. True if messages left the context.
 
-        Whatever comes of it, the rules have the last word: see ``Room.fit``.
+        In any case the rules decide last: see ``Room.fit``.
         """
         limit = self._room.limit(model, fixed=fixed)
         if limit is None:

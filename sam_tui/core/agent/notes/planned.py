@@ -45,7 +45,7 @@ class PlannedCompaction:
         return [m for m in self.compacted.dropped if isinstance(m, ReminderMessage)]
 
     def in_words(self) -> str:
-        """How many messages stay, are summarised and are dropped, and the summary."""
+        """Return how many messages stay, are summarised and are dropped, and the summary."""
         compacted = self.compacted
         staying = len(self.messages) - len(compacted.dropped)
         lines = [
@@ -76,7 +76,7 @@ def _line(message: Message) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WhatLeaves:
-    """What the person wants to leave; ``prompt`` counts their messages in the context from 0."""
+    """The choice of messages to leave; ``prompt`` counts the person's messages in the context from 0."""
 
     extent: Extent = "older"
     prompt: int = 0

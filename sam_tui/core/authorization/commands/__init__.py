@@ -1,1 +1,1 @@
-"""What commands do: a text is read, wrappers are taken off, each program is judged."""
+"""The reading of commands: a text is parsed, wrappers are taken off, each program is judged."""

@@ -1,4 +1,4 @@
-"""What a git command does: most only look or commit; some throw work away or reach a remote."""
+"""The effects of a git command: most only look or commit; some discard work or reach a remote."""
 
 from collections.abc import Sequence
 
@@ -94,7 +94,7 @@ def _throws_away(name: str, arguments: Sequence[str], command: Program) -> bool:
 
 
 def _restores_files(arguments: Sequence[str]) -> bool:
-    """``git restore`` without ``--staged`` alone, which takes back only what was added."""
+    """Whether ``git restore`` changes files, and not only the index as with ``--staged`` alone."""
     staged = "--staged" in arguments or "-S" in arguments
     return not staged or any(_means(w, frozenset(("--worktree", "-W"))) for w in arguments)
 
@@ -140,7 +140,7 @@ def _lists(name: str, words: Sequence[Word], command: Program) -> bool:
 
 
 def _only_tells_with(name: str, others: int) -> bool:
-    """Whether a command only tells with so many words that are no flags known of it."""
+    """Whether a command with so many words that are no flags only prints information."""
     match name:
         case "remote":
             return not others

@@ -23,7 +23,7 @@ _TAR_ACTIONS = "-x -c -r -u -A"
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a program does; with ``exact`` it touches nothing but the paths named in its words."""
+    """The effects of a program; with ``exact`` it touches nothing but the paths named in its words."""
 
     classes: frozenset[CommandClass]
     why: str
@@ -273,7 +273,7 @@ def variables_set(name: str, arguments: Sequence[Word]) -> list[str]:
 
 
 def _remove(use: Use) -> Traits:
-    """``rm`` asks where it is recursive, for what it deletes is gone; not for a build folder."""
+    """Return the effect of ``rm``: destructive if it is recursive, but not for a build folder."""
     if "--no-preserve-root" in use.texts:
         return traits("destructive", "rm would delete everything there")
     if not any(has_flag(text, ("-r", "-R", "--recursive")) for text in use.texts):

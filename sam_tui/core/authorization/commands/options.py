@@ -101,7 +101,7 @@ class Options:
         return operands
 
     def _value(self, option: str) -> str | None:
-        """What an unknown option has in its own word; None for a known one that takes the next word."""
+        """Return the value in an unknown option's own word; None if a known one takes the next word."""
         name, _, value = option.partition("=")
         if option.startswith("--"):
             return None if option in self.valued else "" if name in self.valued else value
@@ -111,7 +111,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class HostWords:
-    """Which operands of a program name a host without a scheme: all, the first, or ``host:path``.
+    """The operands of a program that name a host without a scheme: all, the first, or ``host:path``.
 
     Operands that ``skips`` matches name none. With ``restricts`` the hosts count for rules that deny or ask
     alone: who may reach a host may not therefore run what such a program runs there.

@@ -1,4 +1,4 @@
-"""What a shell text was read as: its simple commands, their classes, and the files and hosts they name."""
+"""The reading of a shell text: its simple commands, their classes, and the files and hosts they name."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from sam_tui.core.authorization.commands.table import (
 class NamedPath:
     """A file that a command names. ``real`` is empty where it is only known when it runs.
 
-    ``redirected`` says that the shell opens it, whatever the program is.
+    ``redirected`` says that the shell opens it for any program.
     """
 
     text: str

@@ -41,8 +41,7 @@ _WHY_WITH: dict[CommandClass, str] = {
 
 
 def judge(name: str, words: Sequence[Word], table: CommandTable) -> Traits:
-    """What ``name`` does with these ``words`` (the first is its own name). Wrapped programs are not looked
-    into."""
+    """Judge the program ``name`` with these ``words`` (the first is its name), without what it wraps."""
     return _judged(Use(name, words[1:], table.program(name), table))
 
 
@@ -138,7 +137,7 @@ def _by_words(use: Use) -> Traits | None:
 
 
 def _writes(use: Use) -> Traits:
-    """A program that writes what it names, and runs something only with some options."""
+    """Return the effect of a program that writes named files, and runs something with some options."""
     runs, texts = use.program.runs, use.texts
     exact = not hides_path(texts) and "*" not in runs and not any(has_flag(t, runs) for t in texts)
     return traits("workspace-write", f"{use.name} writes", exact=exact)

@@ -1,6 +1,6 @@
 """Shell text -> the effect of each simple command, and the files that it names.
 
-What is found here is a courtesy to the person; what a command can reach is held by the kernel.
+The result is a service to the person; the kernel limits what a command can reach.
 """
 
 import os
@@ -56,7 +56,7 @@ _HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/
 class CommandReader:
     """Reads commands with a parser; texts parsed lately are kept.
 
-    ``table`` gives what programs mean, and is asked with the first command.
+    ``table`` returns the table of programs, and is called with the first command.
     """
 
     def __init__(
@@ -281,7 +281,7 @@ def _joined(*bases: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _runnable(values: Sequence[Word]) -> bool:
-    """Whether a text that a variable holds could be run, once anything works out what it says."""
+    """Whether a variable's text could be run as a command once it is evaluated."""
     return any(word.static and _RUNNABLE.search(word.text) for word in values)
 
 
@@ -347,7 +347,7 @@ def _at_home(text: str, home: str) -> str:
 
 
 def _with_files(judged: Traits, files: Sequence[NamedPath]) -> tuple[frozenset[CommandClass], str]:
-    """What a command does, and why, with its output and input redirected to these files."""
+    """Return the class of a command, and why, with its output and input redirected to these files."""
     classes, why = judged.classes, judged.why
     if _stores(files) and classes == READ_ONLY:
         classes, why = WORKSPACE_WRITE, "its output goes to a file"

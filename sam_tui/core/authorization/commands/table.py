@@ -1,4 +1,4 @@
-"""What programs mean, as data: ``programs.toml``, and what policy files add to it.
+"""The table of programs, ``programs.toml``, with the entries that policy files add to it.
 
 Each ``[[program]]`` says for one or more names what class a command is, which options leave it so, which
 make it heavier, and whether it runs another program. docs/guard.md describes the keys for people.
@@ -42,7 +42,7 @@ class Wrapping:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What the table says of a program, or of a subcommand. Keys of the file have the same names."""
+    """The table's entry for a program or a subcommand. Keys of the file have the same names."""
 
     classes: frozenset[CommandClass] = frozenset()
     """Its command classes; empty if it writes and may also do anything else."""
@@ -101,7 +101,7 @@ class GitTable:
 
 @dataclass(frozen=True, slots=True)
 class CommandTable:
-    """Everything known about programs."""
+    """The table of all known programs."""
 
     programs: Mapping[str, Program]
     git: GitTable
@@ -113,7 +113,7 @@ class CommandTable:
     """The least class of programs, by name, as the project's policy sets it."""
 
     def program(self, name: str) -> Program:
-        """What is known of a program by its bare name."""
+        """Return the entry of a program by its bare name."""
         return (
             self.programs.get(name) or self.programs.get(f"{name.partition('.')[0]}.*") or _UNKNOWN
         )
@@ -265,7 +265,7 @@ def _wrapping(program: Mapping[str, object]) -> Wrapping | None:
 
 
 def _host_words(program: Mapping[str, object]) -> HostWords | None:
-    """Which words name hosts, by a table entry; None if the program names them by addresses alone."""
+    """Return which words name hosts, by a table entry; None if only addresses do."""
     if "hosts" not in program:
         return None
     fields = cast("dict[str, object]", program["hosts"])

@@ -24,7 +24,7 @@ _EXECUTES = ("-exec", "-execdir", "-ok", "-okdir")
 class Inner:
     """A program that a simple command runs, or a ``script`` that it hands to a shell.
 
-    ``verdict`` is set where the words alone do not tell what it does.
+    ``verdict`` is set if the words alone do not show its effect.
     """
 
     words: tuple[Word, ...]
@@ -149,8 +149,8 @@ def _only_asks(name: str, words: Sequence[Word]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Stripped:
-    """What is left without a wrapper: the words after it, the variables it sets, and what it hands to
-    a shell (``env -S``, ``watch``). ``exact`` is False where an option may mean something else."""
+    """A command without its wrapper: the words after it, its variables, and its shell text (``env -S``,
+    ``watch``). ``exact`` is False where an option may mean something else."""
 
     words: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...]
@@ -211,7 +211,7 @@ def _handed_over(name: str, words: Sequence[Word], before: int) -> tuple[Word | 
     option, a tuple of None where its text is missing."""
     text = words[0].text
     if name == "env" and (split := _SPLIT.match(text)) is not None:
-        # What is split has options and variables of env before its program, and escapes of env's own.
+        # The split text has options and variables of env before its program, and env's own escapes.
         parts = [Word(split[1], words[0].static), *words[1:]] if split[1] else [*words[1:]]
         plain = not parts or "\\" not in parts[0].text
         return (_joined([Word(name, plain), *parts]) if parts else None,)
@@ -239,7 +239,7 @@ def _until_arguments(words: Sequence[Word]) -> Sequence[Word]:
 
 
 def _replaced(text: str, words: Sequence[Word]) -> bool:
-    """Whether ``xargs`` puts what it reads into a word, as ``-I NAME`` has it."""
+    """Whether ``xargs`` puts its input into a word, as with ``-I NAME``."""
     texts = [word.text for word in words]
     names = ["{}", *(value for option, value in pairwise(texts) if option == "-I")]
     return any(name in text for name in names if name)
@@ -260,7 +260,7 @@ def _takes_next(option: str, valued: Collection[str]) -> bool:
 
 
 def _understood(word: Word, valued: Collection[str], flags: Collection[str]) -> bool:
-    """Whether it is plain what an option of a wrapper means: alone, attached, or among short ones."""
+    """Whether the meaning of a wrapper's option is certain: alone, attached, or among short ones."""
     text = word.text
     if not word.static:
         return False
@@ -275,7 +275,7 @@ def _understood(word: Word, valued: Collection[str], flags: Collection[str]) -> 
 
 
 def _after_shell_options(words: Sequence[Word]) -> tuple[int, bool]:
-    """Where the words after a shell's options begin, and whether ``-c`` is among the options."""
+    """Return the index of the first word after a shell's options, and whether ``-c`` is among these."""
     index, reads_text = 1, False
     while index < len(words) and words[index].text[:1] in ("-", "+"):
         text = words[index].text
@@ -329,7 +329,7 @@ def _evaluated(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:
 
 
 def _executed(words: Sequence[Word], table: CommandTable) -> Iterator[Inner]:
-    """What ``find -exec`` and ``fd -x`` run for each file."""
+    """Yield the commands that ``find -exec`` and ``fd -x`` run for each file."""
     inner: list[Word] | None = None
     for word in words[1:]:
         if inner is None:

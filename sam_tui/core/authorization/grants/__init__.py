@@ -1,1 +1,1 @@
-"""What a person allowed for a while, and the scopes that a question offers."""
+"""Temporary permissions of a person, and the scopes that a question offers."""

@@ -22,9 +22,8 @@ class Grant:
 
     ``target`` is a real path (with a slash at its end a folder with all below it, else that path alone,
     whatever it becomes), the exact text of a command or of keys, an address (``https://host/`` covers
-    the whole site), or where there is a ``pattern`` (of commands, or hosts) that in words. ``expires``
-    is monotonic seconds.
-    ``uses`` is what is left, None for any number.
+    the whole site), or with a ``pattern`` (of commands, or hosts) that in words. ``expires`` is
+    monotonic seconds. ``uses`` are the uses left, None for any number.
     """
 
     id: str
@@ -62,7 +61,7 @@ def lies_in(granted: str, target: str) -> bool:
 
 
 def wide_as_it_is(target: str) -> str:
-    """The target of a grant by what exists now: a folder with all below it, or a single path."""
+    """Return the target of a grant by what exists now: a folder with all below it, or a single path."""
     if target.startswith("/") and os.path.isdir(target):
         return target.rstrip("/") + "/"
     return target
@@ -167,7 +166,7 @@ class Grants:
         """The real paths of a conversation's grants, as they may be handed out now.
 
         Left out are: a path that was granted alone and is a folder now, because its content was not
-        granted; a path with a link in it by now, because the link leads to what was never granted; and a
+        granted; a path with a link in it by now, because the link's target was never granted; and a
         grant for a single use, because nobody would count the use.
         """
         targets = [

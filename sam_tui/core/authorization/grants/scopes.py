@@ -1,4 +1,4 @@
-"""The ways to say yes to a question, in words, each with what it would have covered before."""
+"""The scopes that a question offers, in words, each with the past calls that it would have covered."""
 
 import os
 import re
@@ -89,7 +89,7 @@ def offers(
     )
     if not all(judgement.plain for judgement in judgements):
         return offered
-    # What a rule asks about stays asked: a lasting permission would never be heard.
+    # A rule that asks does so every time: a lasting permission would have no effect.
     lasting = keeps and not any(by_file(judgement.rule) for judgement in judgements)
     spans: tuple[ScopeSpan, ...] = ("session", "project", "user") if lasting else ("session",)
     return (*offered, *_spanning(operation, judgements, state, spans))
@@ -122,7 +122,7 @@ def _spanning(
 def _connection_offers(
     operation: str, judgements: Sequence[Judgement], state: PolicyState, spans: Sequence[ScopeSpan]
 ) -> list[ScopeOffer]:
-    """Hosts by their names; what has none is granted exactly, for the session."""
+    """Offer hosts by their names; a connection without one is granted exactly, for the session."""
     hosts = _hosts(judgements)
     if not hosts:
         exact = tuple(judgement.target for judgement in judgements)
@@ -151,7 +151,7 @@ def _in_question(operation: str, granted: tuple[str, ...]) -> str:
 
 
 def _paths_covered(granted: tuple[str, ...]) -> Iterator[str]:
-    """What a set of grants covers, as folders and single paths."""
+    """Describe what a set of grants covers, as folders and single paths."""
     folders = [target for target in granted if target.startswith("/") and target.endswith("/")]
     if folders:
         yield f"all of {', '.join(folder.rstrip('/') or '/' for folder in folders)}"
@@ -160,7 +160,7 @@ def _paths_covered(granted: tuple[str, ...]) -> Iterator[str]:
 
 
 def of_next_call(timed: ScopeOffer) -> ScopeOffer:
-    """The single yes where no call waits for it: what the counted one covers, used once."""
+    """Return the offer for a single later call: what the counted one covers, used once."""
     words = f"{timed.choice.words}, but one call only"
     choice = replace(timed.choice, id="once", words=words, span="once")
     return replace(timed, choice=choice, uses=1)
@@ -277,7 +277,7 @@ def _folders(judgements: Sequence[Judgement], state: PolicyState) -> tuple[str, 
 
 
 def _offered_path(judgement: Judgement, state: PolicyState) -> str:
-    """The folder around a path in question; empty where there is none that may be offered."""
+    """Return the folder around a path in question; empty if none may be offered."""
     target = judgement.target
     if not target.startswith("/"):
         return ""
@@ -291,15 +291,15 @@ def _offered_path(judgement: Judgement, state: PolicyState) -> str:
 
 
 def _site(judgements: Sequence[Judgement]) -> str | None:
-    """The one site that the addresses in question lie on, as ``https://host:port/``."""
+    """Return the one site of all these addresses, as ``https://host:port/``; None if there are several."""
     matches = {_SITE.match(judgement.target) for judgement in judgements}
     sites = {match[0] for match in matches if match}
     return sites.pop() if len(sites) == 1 and None not in matches else None
 
 
 def _hosts(judgements: Sequence[Judgement]) -> tuple[str, ...]:
-    """The single host of the connections and the pattern of its siblings. None where each port is a service
-    of its own: for a socket, and for an address that is not public."""
+    """Return the only host of the connections, and the pattern of its siblings. None are returned if
+    each port is another service: for a socket, and for an address that is not public."""
     names = {connected(judgement.target)[0] for judgement in judgements}
     host = names.pop() if len(names) == 1 else ""
     try:
@@ -388,5 +388,5 @@ def chosen_of(answer: Approval, on_offer: Sequence[ScopeOffer]) -> ScopeOffer | 
 
 
 def grant_seconds(choice: ScopeChoice) -> float:
-    """How long the grants of a choice last."""
+    """Return how many seconds the grants of a choice last."""
     return choice.seconds if choice.seconds is not None else FOREVER

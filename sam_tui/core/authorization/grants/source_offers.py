@@ -1,4 +1,4 @@
-"""What the person's own tools are configured to use in a folder, offered as one scope."""
+"""The hosts that the person's own tools are configured to use in a folder, offered as one scope."""
 
 from collections.abc import Sequence
 

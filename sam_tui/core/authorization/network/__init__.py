@@ -1,1 +1,1 @@
-"""Addresses and hosts: which are public, how a list names them, what a name covers."""
+"""Addresses and hosts: public ones, their names in lists, and what a name covers."""

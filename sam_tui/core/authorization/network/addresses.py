@@ -1,4 +1,4 @@
-"""Which addresses and names the agent may reach: the public internet, and nothing that only looks like it.
+"""The addresses and names that the agent may reach: the public internet, not its look-alikes.
 
 Sources: IANA special-purpose address registries (RFC 6890 and successors) and spec/orchestration.md
 A20, E1. What ``ipaddress`` calls global in one Python release it may not in the next, and it takes
@@ -62,7 +62,7 @@ _ISATAP = 0x5EFE
 
 
 def refusal(address: IPAddress) -> str:
-    """Why an address may not be reached, or empty for a public one.
+    """Return why an address may not be reached; empty for a public one.
 
     The well-known NAT64 prefix is judged by the IPv4 address it carries, because behind DNS64 every
     IPv4 site looks like that; all other forms that carry an address are refused.
@@ -142,7 +142,7 @@ _DASHED_SIX = re.compile(r"(?:^|\.)(?=[^.]*--|(?:[^.-]+-){7})([0-9a-f-]{2,39})(?
 
 
 def not_public(host: str) -> str:
-    """Why a name, in lower case and without a dot at its end, is not a public one; empty for others."""
+    """Return why a name, in lower case and without a dot at its end, is not public; empty if it is."""
     if any(_lies_in(host, name) for name in _METADATA):
         return "a cloud's metadata service"
     if any(_lies_in(host, name) for name in _LOCAL):

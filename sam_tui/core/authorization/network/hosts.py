@@ -91,7 +91,7 @@ class HostLists:
         return all(any(e.covers(host, port) for e in entries) for entries in self._lists)
 
     def keep(self, name: str, address: str) -> bool:
-        """Whether a name may have an address: a public one, or one that was written down."""
+        """Whether a name may have an address: a public one, or one in a list."""
         if any(entry.covers(name) for entry in self._local) or self.hold(address):
             return True
         if name == "localhost" or name.endswith(".localhost"):
@@ -104,7 +104,7 @@ def _entries(texts: Iterable[str]) -> tuple[HostEntry, ...]:
 
 
 def entries_of(pattern: str) -> tuple[str, ...]:
-    """A rule's host as entries of a list; none for one that names nothing."""
+    """Return a rule's host as entries of a list; none if it names no host."""
     bare = f"*{pattern}" if pattern.startswith(".") else pattern
     try:
         HostEntry.of(bare)
@@ -114,7 +114,7 @@ def entries_of(pattern: str) -> tuple[str, ...]:
 
 
 def host_of_text(text: str) -> str:
-    """A name as it is compared: lower case, no dot at the end. Raises ``ValueError`` for no name."""
+    """Return a name in lower case without a dot at the end. Raises ``ValueError`` for no name."""
     name = text.lower().removesuffix(".")
     if not _NAME.fullmatch(name):
         raise ValueError("it is not a host")
@@ -167,7 +167,7 @@ def split_port(where: str) -> tuple[str, int | None]:
 
 
 def family(host: str) -> str:
-    """``*.domain`` of the hosts beside and below a host, where one owner has them all; else empty."""
+    """Return ``*.domain`` for the siblings of a host, if one owner has them all; else empty."""
     if address_of(host) is not None or "." not in host:
         return ""
     parent = host.partition(".")[2]

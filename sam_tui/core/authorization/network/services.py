@@ -1,4 +1,4 @@
-"""The table of services behind socket files: what a client of each can do, by the file's name."""
+"""The table of services behind socket files: the abilities of a client of each, by the file's name."""
 
 import re
 

@@ -1,1 +1,1 @@
-"""Where paths lie, which of them are secrets, and which start programs or instruct somebody."""
+"""Real places of paths, secret paths, and files that start programs or instruct somebody."""

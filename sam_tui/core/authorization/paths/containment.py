@@ -1,4 +1,4 @@
-"""Where a path really lies: decided on the real path of its deepest existing ancestor, never on text.
+"""The location of a path, decided on the real path of its deepest existing ancestor, never on text.
 
 Rules: spec/sam.md 9.1 S4 and S5. A location is computed once per call and used as it is.
 """
@@ -68,9 +68,9 @@ class Workspace:
         return Location(path, real, self._holder(real))
 
     def _meant(self, full: str, path: str) -> str:
-        """The path itself, else the existing one that results show so: with escapes for odd bytes.
+        """Return the path itself, else the existing one that results show so with escapes.
 
-        Raises ``ToolError`` for what is meant as something else than a name, unless it is there.
+        Raises ``ToolError`` for a text that is evidently no file name, unless such a file exists.
         """
         if not (_ESCAPE.search(full) or _NO_NAME.match(path)) or os.path.lexists(full):
             return full
@@ -98,7 +98,7 @@ class Workspace:
         return None
 
     def same_folder(self, real: str) -> str | None:
-        """The root that a real path lies in by the folders themselves, whatever they are called.
+        """Return the root that contains a real path, by comparing the folders and not their names.
 
         For volumes where two spellings, of case or of accents, name one folder.
         """

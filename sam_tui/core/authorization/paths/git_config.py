@@ -43,7 +43,7 @@ HARMLESS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Keys that run no program and lead to no file or host, whatever their values are."""
+"""Keys that run no program and lead to no file or host, with any value."""
 HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     (re.compile(key, re.DOTALL), re.compile(value))
     for key, value in (
@@ -70,7 +70,7 @@ _ESCAPES = {"\n": "", '"': '"', "\\": "\\", "n": "\n", "t": "\t", "b": "\b"}
 
 
 def entries(text: str) -> list[Entry]:
-    """All entries in their order. Raises ``ValueError`` for what git cannot read."""
+    """Return all entries in their order. Raises ``ValueError`` for a text that git cannot read."""
     settings: list[Entry] = []
     section, at = "", 0
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -207,7 +207,7 @@ def _small(path: str) -> str:
 
 
 def leads(content: bytes) -> dict[str, tuple[str, ...]]:
-    """Where the remotes of a configuration lead and which of them its branches use: values by key."""
+    """Return the targets of a configuration's remotes, and which its branches use: values by key."""
     try:
         values = _values_by_key(content) if len(content) <= _LARGEST else {}
     except ValueError:
@@ -223,7 +223,7 @@ def harm(
     inside: Sequence[str],
     earlier: Mapping[str, Sequence[str]],
 ) -> str:
-    """What a change of the file ``real`` starts or leads to, in words; empty when nothing.
+    """Return what a change of the file ``real`` starts or leads to, in words; empty if nothing.
 
     ``inside`` are the real folders that a work tree may lie in; ``earlier`` is where its remotes and
     branches led before (see ``leads``) and counts as if it stood there still.
@@ -262,7 +262,7 @@ def _harm_of(
 def _uses_another(
     key: str, branch: str, old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]
 ) -> str:
-    """Why a branch would be fetched from or pushed to another address than before; empty when not.
+    """Return why a branch would be fetched from or pushed to a new address; empty if it would not.
 
     A branch that used none is free to use any; where it only is pushed to another it would be told apart
     from where it comes from.
@@ -295,7 +295,7 @@ def _values_by_key(text: bytes) -> dict[str, list[str]]:
 def _starts(
     key: str, values: list[str], before: list[str], real: str, inside: Sequence[str]
 ) -> str:
-    """Why these values of a key, in place of those before, may start a program or lead elsewhere."""
+    """Return why these values of a key, in place of those before, may start a program or lead elsewhere."""
     if HARMLESS.fullmatch(key) or _has_harmless_values(key, values):
         return ""
     if _URL.fullmatch(key):
@@ -322,7 +322,7 @@ def _has_harmless_values(key: str, values: list[str]) -> bool:
 def _is_own_tree(path: str, real: str, inside: Sequence[str]) -> bool:
     """Whether a work tree is where git puts it by itself: the folder of a repository or of a submodule.
 
-    Any other one could be exchanged for a link, and git would write through it to what it leads to.
+    Any other one could be exchanged for a link, and git would write to the link's target.
     """
     folder = os.path.dirname(real)
     above, _, below = f"{folder}/".partition("/.git/")

@@ -1,7 +1,8 @@
 """The names of places that later run or instruct, in lower case, and what each is good for.
 
-Who starts a program decides: what a shell, editor, agent or version control starts or reads by itself when
-somebody enters or opens a folder is a place; what a build starts that somebody asked for is not.
+The starter of a program decides: a file is a place if a shell, editor, agent or version control starts
+or reads it by itself when somebody enters or opens a folder, but not if only a requested build starts
+it.
 """
 
 import re
@@ -22,9 +23,9 @@ Grammar = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What something is good for, in words, and how its content is judged; without a grammar, not.
+    """A kind of file that starts programs or instructs: its effect in words, and its grammar, if any.
 
-    ``removal``: whether what goes from there allows more than before.
+    ``removal``: whether removing content may allow more than before.
     """
 
     what: str
@@ -219,7 +220,7 @@ SUFFIXES: dict[str, Place] = {".code-workspace": _EDITOR, ".sublime-project": _E
 UNHEEDED = (".gitignore", ".gitkeep", "license", "license.txt")
 """Names of files that no program runs or reads as instructions, in any folder."""
 BY_DIRENV = frozenset(("flake.nix", "shell.nix", "default.nix", "devenv.nix", "devbox.json"))
-"""Files that a trusted `.envrc` beside them may use when a shell enters the folder."""
+"""Files that a trusted `.envrc` in the same folder may use when a shell enters it."""
 OF_ENVIRONMENTS = re.compile(r"\.?mise\.[^/]+\.toml")
 """Files that mise reads for one of its environments."""
 INSTALLED = frozenset((

@@ -1,4 +1,4 @@
-"""Places that later run or instruct: what the person's own programs start or heed from a workspace.
+"""Places that later run or instruct: files that the person's own programs start or obey.
 
 One list for file tools, commands, terminals, tasks, rehearsals and the supervisor of the sandbox. Where
 a place has a grammar its content is judged. Build files (Makefile, package.json, conftest.py, build.rs)
@@ -142,7 +142,7 @@ def _installed(folder: str) -> bool:
 
 
 def _in_git(below: str) -> Place | None:
-    """What a path below a repository's own folder is; hooks of modules are known by their HEAD."""
+    """Return the kind of a path below a repository's own folder; hooks of modules have a HEAD beside."""
     *folders, name = below.split("/")
     if folders and folders[0] in _GIT_FREE:
         return None
@@ -164,7 +164,7 @@ def _in_folder_of_git(folders: Sequence[str], name: str) -> Place | None:
 
 
 def _of_repository(real: str, name: str, folder: str) -> Place | None:
-    """The same for a repository under another name, known by its HEAD, and for what an `.envrc` runs."""
+    """Return it for a repository under another name, known by its HEAD, and for files of an `.envrc`."""
     above = os.path.dirname(real)
     if name in BY_DIRENV:
         return TOOLS if os.path.lexists(f"{above}/.envrc") else None
@@ -195,9 +195,9 @@ def _of_hooks(folder: str) -> Place | None:
 
 
 def leads_to_places(real: str, root: str, text: str = "/") -> bool:
-    """Whether a link at a path would lead a program to what it takes for a place, wherever it leads.
+    """Whether a link at this path would count as a place for a program, whatever its target.
 
-    ``text`` is what the link says: beside itself, in a repository's own folder, everything is judged.
+    ``text`` is the target. One beside the link in a repository's own folder is judged by itself.
     """
     relative = folded(_below(real, root))
     parts = relative.split("/")
@@ -236,7 +236,7 @@ def higher(real: str, root: str) -> Iterator[str]:
 
 
 def surroundings(folder: str, root: str) -> str:
-    """What of a folder's path decides about the places below it: folders whose is the same are alike."""
+    """Return the parts of a folder's path that decide about the places below it."""
     parts = folded(_below(folder, root)).split("/")
     special = INSTALLED | _LINKING | _STRATEGIES.keys() | {"repo"}
     first = next((at for at, part in enumerate(parts) if part in special), None)
@@ -266,7 +266,7 @@ def reason(
     roots: Sequence[str],
     leads: Mapping[str, Sequence[str]] = _NOTHING,
 ) -> str:
-    """Why the person is asked before a place gets new content; empty when nothing starts by it.
+    """Return why the person is asked before a place gets new content; empty if it starts nothing.
 
     ``roots`` are the real folders of the workspace; ``leads`` is where a git configuration led before
     (``git_config.leads``), also if what said so was removed. What makes a repository of a folder is

@@ -1,4 +1,4 @@
-"""Where secrets lie: places below the home folder, system files, and names that give them away.
+"""The places of secrets: places below the home folder, system files, and names that give them away.
 
 ``~/.ssh`` and its kind, browser profiles and keychains on Linux and macOS, ``.env*``, private keys.
 """
@@ -45,13 +45,13 @@ HOME_PLACES = (
     ".local/share/gopass", ".config/solana", ".foundry/keystores", ".config/filezilla", ".config/remmina",
     ".local/share/remmina", ".vnc", ".smbcredentials", ".config/syncthing", ".local/state/syncthing",
     ".Xauthority", ".ICEauthority", ".msmtprc", ".fetchmailrc", ".mbsyncrc", ".offlineimaprc",
-    # What was typed: shells, interpreters, editors.
+    # Typed text: shells, interpreters, editors.
     ".local/share/fish/fish_history", ".config/fish/fish_history", ".viminfo", ".vim/viminfo",
     ".local/share/nvim/shada", ".local/state/nvim/shada", ".local/share/powershell/PSReadLine",
     ".ipython/profile_default/history.sqlite", ".Rhistory", ".lesshst", ".histfile", ".history",
     ".config/ghostty/history", ".local/state/bash", ".local/state/zsh", ".local/share/atuin",
     ".atuin", ".mongodb/mongosh/mongosh_repl_history", ".bash_sessions", ".zsh_sessions",
-    # What was said.
+    # Conversations.
     ".config/Signal", ".config/Slack", ".config/discord", ".config/Element", ".config/Microsoft",
     ".config/teams-for-linux", ".config/Mattermost", ".config/skypeforlinux", ".config/zoom",
     ".local/share/TelegramDesktop", ".purple", ".weechat", ".config/weechat", ".irssi",
@@ -152,10 +152,10 @@ class Secrets:
         object.__setattr__(self, "_home", folded(real_home))
 
     def find(self, real: str, *, inside: bool) -> str:
-        """Why a real path is secret: the secret folder, or words for the file's name. Empty if it is not
-        secret.
+        """Return why a real path is secret: the secret folder, or words for the file's name; empty if
+        it is not.
 
-        ``inside`` says that it lies in the workspace: there only names count that are plain secrets.
+        ``inside`` says that it lies in the workspace: there only names of plain secrets count.
         """
         key = folded(real)
         for path, below in self._keys:
@@ -176,7 +176,7 @@ class Secrets:
         return find
 
     def named(self, real: str, *, inside: bool) -> str:
-        """What makes a real path secret by its name alone, wherever it lies; empty when nothing does."""
+        """Return what makes a real path secret by its name alone; empty if nothing does."""
         return self._by_name(folded(real), inside=inside)
 
     def _by_name(self, key: str, *, inside: bool) -> str:
@@ -196,7 +196,7 @@ class Secrets:
         return bool(self._home) and (self._home + "/").startswith(key)
 
     def touched_by(self, pattern: str) -> str:
-        """What secret a shell pattern (absolute, unexpanded) could match, or empty."""
+        """Return a secret that a shell pattern (absolute, unexpanded) could match, or empty."""
         parts = folded(pattern).split("/")
         for path, _ in self._keys:
             names = path.split("/")
@@ -218,7 +218,7 @@ class Secrets:
 
 
 def _resolved(home: str, paths: Iterable[str]) -> Iterator[str]:
-    """The real paths of what lies below a real folder; what a missing folder holds is not looked for."""
+    """Return the real paths below a real folder; a missing folder is not searched."""
     results = {"": (home.rstrip("/"), True)}
 
     def resolve(path: str) -> tuple[str, bool]:
@@ -233,7 +233,7 @@ def _resolved(home: str, paths: Iterable[str]) -> Iterator[str]:
 
 
 def _real(path: str) -> tuple[str, bool]:
-    """A path in a real folder with what it links to, and whether something is there."""
+    """Return the real path of an entry of a real folder, and whether it exists."""
     try:
         linked = stat.S_ISLNK(os.lstat(path).st_mode)
     except OSError:

@@ -1,6 +1,6 @@
-"""The stages of an access to a file, and of what leaves this machine: connections, fetches, servers.
+"""The stages of an access to a file, and of those that leave this machine: connections, fetches, servers.
 
-Each tuple is in the order in which its stages have a say.
+Each tuple is in the order in which its stages judge.
 """
 
 import os
@@ -72,7 +72,7 @@ def _is_new_place(where: Location) -> bool:
 
 
 def special(_: PolicyState, case: AccessCase) -> Judgement | None:
-    """Nothing is written to devices, pipes, sockets and the kernel's own files."""
+    """Refuse to write to devices, pipes, sockets and the kernel's own files."""
     if not case.writes:
         return None
     real = case.where.real
@@ -101,7 +101,7 @@ def allowed_by_rule(state: PolicyState, case: AccessCase) -> Judgement | None:
 
 
 def guarded(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """What later runs or instructs is asked even inside, as what the supervisor judged to be that."""
+    """Ask before a write to a file that later runs or instructs, also inside the workspace."""
     where = case.where
     if not (case.writes and where.root is not None and state.secrets is not None):
         return None
@@ -159,12 +159,12 @@ PATH_STAGES: tuple[tuple[str, Stage], ...] = (
 
 
 def _connecting_in_plan(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """Plan mode speaks to nobody outside."""
+    """Refuse outside connections in plan mode."""
     return refused_by_plan(case, "connecting to others") if state.mode == "plan" else None
 
 
 def _unknown_listener(_: PolicyState, case: AccessCase) -> Judgement:
-    """Whoever listens there may do anything on the command's behalf."""
+    """Ask about a connection to a program that could act on the command's behalf."""
     host = case.subject.host
     address = address_of(host) if host else None
     if address is not None and (why := refusal(address)):
@@ -232,14 +232,14 @@ FETCH_STAGES: tuple[tuple[str, Stage], ...] = (
 
 
 def _used_in_plan(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """Plan mode uses what a rule names. A server that calls its tools read-only is not believed."""
+    """Refuse tools without a rule in plan mode. A server that calls its tools read-only is not believed."""
     if state.mode != "plan" or state.rules.permitting(case.subject, case.now) is not None:
         return None
     return refused_by_plan(case, "using tools of servers")
 
 
 def _foreign_tool(_: PolicyState, case: AccessCase) -> Judgement:
-    """A tool of an MCP server is asked for: the guard cannot see what the server does with the call."""
+    """Ask about a tool of an MCP server: the guard cannot see what the server does with the call."""
     access = case.located.access
     assert isinstance(access, Use)
     if access.destructive:

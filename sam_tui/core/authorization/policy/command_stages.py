@@ -30,7 +30,7 @@ def secret_named(state: PolicyState, case: AccessCase) -> Judgement | None:
 
 
 def local_secret_named(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """An environment file or key of the workspace that the command names, where nobody watches it read."""
+    """Ask about a secret file of the workspace that a command names, if nothing watches its reads."""
     if state.watched() and case.subject.kind == "run":
         return None
     for what, real, inside in _secrets(state, case.subject.reading):
@@ -135,7 +135,7 @@ def _outside(state: PolicyState, reading: CommandReading) -> NamedPath | None:
 
 
 def unconfined(_: PolicyState, case: AccessCase) -> Judgement | None:
-    """Everything else without a sandbox."""
+    """Ask about every other command that does more than read, without a sandbox."""
     reading = case.subject.reading
     part = reading.heaviest if reading else None
     why = f" ({part.why})" if part is not None else ""
@@ -179,7 +179,7 @@ def _secrets(state: PolicyState, reading: CommandReading | None) -> Iterator[tup
 
 def _secret_at(state: PolicyState, secrets: Secrets, path: NamedPath) -> str:
     """The folder of this program, or the secret, that a path leads to; empty for neither."""
-    # What is shared the kernel keeps from being written; without it the name alone is refused.
+    # The kernel keeps shared folders from being written; without it the name alone is refused.
     if not (state.shares(path.real) and state.confined) and (folder := state.own_folder(path.real)):
         return folder
     if path.pattern:
@@ -215,7 +215,7 @@ def _inside(state: PolicyState, path: NamedPath) -> bool:
 
 
 def _device(path: NamedPath) -> bool:
-    """Whether the path is /dev/null or one of the command's own streams, whatever these lead to here."""
+    """Whether the path is /dev/null or one of the command's own streams, whatever these lead to."""
     return path.text in ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty")
 
 

@@ -1,4 +1,4 @@
-"""What a judgement rests on: the mode, the rules, the places, and the case that is judged."""
+"""The basis of a judgement: the mode, the rules, the places, and the case that is judged."""
 
 import time
 from collections.abc import Callable
@@ -150,7 +150,7 @@ Stage = Callable[[PolicyState, AccessCase], Judgement | None]
 
 
 def rule_reason(rule: Rule) -> str:
-    """Why a rule decided, for people."""
+    """Return why a rule decided, for people."""
     remark = f" ({rule.comment})" if rule.comment else ""
     return f"{rule.layer} policy: {rule.words}{remark}"
 

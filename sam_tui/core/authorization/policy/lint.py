@@ -1,4 +1,4 @@
-"""What is wrong with a policy that is valid: rules that never decide, and rules that allow too much."""
+"""Faults of a valid policy: rules that never decide, and rules that allow too much."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -135,7 +135,7 @@ def _lies_in(rule: Rule, folders: Sequence[str]) -> bool:
 
 
 def _fixed_path(rule: Rule) -> str:
-    """How the path of a rule about files begins, up to its first wildcard."""
+    """Return the beginning, up to its first wildcard, of the path of a rule about files."""
     return rule.path.fixed if rule.path and not rule.about_commands else ""
 
 

@@ -1,4 +1,4 @@
-"""What each access comes to before anyone is asked: allow, ask or deny, and by which rule.
+"""The judgement of each access before anyone is asked: allow, ask or deny, and by which rule.
 
 Order: hard protected, secrets, plan mode, deny rules (system, user, project, session), bypass mode, ask
 rules, allow rules, the class of a command, grants (looked at by the guard), the mode's default.
@@ -66,7 +66,7 @@ class Policy(PolicyState):
         return case.deny("unlocated", "the path could not be resolved")
 
     def readings(self, accesses: Sequence[LocatedAccess]) -> list[CommandReading | None]:
-        """How each of the commands among accesses is understood; None where it is not."""
+        """Return the reading of each command among the accesses; None for one that could not be parsed."""
         return [self.judge(a).reading for a in accesses if isinstance(a.access, CommandAccess)]
 
     def trace(self, located: LocatedAccess, operation: str = "") -> tuple[TraceStep, ...]:
@@ -82,7 +82,7 @@ class Policy(PolicyState):
         return (*steps, TraceStep("located", "deny", "unlocated: the path could not be resolved"))
 
     def trace_words(self, accesses: Sequence[LocatedAccess], operation: str) -> tuple[str, ...]:
-        """Which stage asks about the first access that is asked about, and which were silent before."""
+        """Return the stage that asks about the first such access, and the stages before it."""
         for located in accesses:
             *before, last = self.trace(located, operation)
             if last.outcome == "ask":
@@ -91,7 +91,7 @@ class Policy(PolicyState):
         return ()
 
     def in_mode(self, mode: PermissionMode) -> "Policy":
-        """The same policy in another mode. Raises ``UsageError`` for one that is not on offer."""
+        """Return the same policy in another mode. Raises ``UsageError`` for one that is not on offer."""
         if mode not in self.modes:
             raise UsageError(
                 f"The administrator of this machine does not allow the mode {mode!r}.",
@@ -161,7 +161,7 @@ _BACKSPACES = str.maketrans("", "", "\x08\x7f")
 
 
 def _entered(keys: str) -> str:
-    """The lines that keys come to at a prompt, as far as a line editor can be foretold."""
+    """Return the lines that keys produce at a prompt, as far as a line editor can be foretold."""
     lines, count = keys.translate(_LINE_KEYS), 1
     while count:
         lines, count = _RUBBED_OUT.subn("", lines)

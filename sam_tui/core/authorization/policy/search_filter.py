@@ -1,4 +1,4 @@
-"""Which files below a folder a search may show: what a read of each would come to, found fast."""
+"""The files below a folder that a search may show, by the judgement of a read of each."""
 
 from collections.abc import Callable
 
@@ -11,10 +11,10 @@ _FOLDER_RULES = ("read-outside", "read-above-secrets")
 
 
 def search_filter(policy: Policy, where: Location) -> Callable[[str], bool]:
-    """Tells of a path relative to a folder whether its content may be shown.
+    """Return a function that says of a path relative to a folder whether its content may be shown.
 
-    Secrets, the program's own data and what a rule asks or denies are left out, unless a rule of
-    the person opens them; reading them one by one asks or refuses as the policy says.
+    Secrets, the program's own data and files that a rule asks about or denies are left out, unless a
+    rule of the person opens them; reading them one by one asks or refuses as the policy says.
     """
     folder = where.real.rstrip("/") + "/"
     ruled = any(

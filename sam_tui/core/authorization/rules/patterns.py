@@ -1,4 +1,4 @@
-"""How rules name paths, commands and hosts, and what a name covers."""
+"""Patterns by which rules name paths, commands and hosts, and what each covers."""
 
 import fnmatch
 import os
@@ -89,8 +89,9 @@ class CommandPattern:
         return _fits(self.words, words, exact=self.exact)
 
     def names(self, words: Sequence[str]) -> bool:
-        """As ``covers``, also for a program given by any path, and with options of its own before the
-        words: ``git -C x push`` is ``git push``. What forbids or asks uses this."""
+        """Tell whether this covers the command, also with a path or options before the words.
+
+        ``git -C x push`` is ``git push``. Rules that deny or ask use this."""
         if not words:
             return False
         name = words[0].rpartition("/")[2]
@@ -138,8 +139,7 @@ def _named(head: str, word: str) -> bool:
 
 
 def _starts(words: Sequence[str]) -> list[int]:
-    """Where the words after a program may begin: at once, and after each of its leading options, with
-    the value that it may have."""
+    """Return where the words after a program may begin: at 1, and after each leading option and value."""
     starts, index = [1], 1
     while index < len(words) and words[index].startswith("-"):
         starts += [index + 1, index + 2]

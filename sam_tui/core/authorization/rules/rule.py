@@ -35,7 +35,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. Whatever it names must fit; what it leaves open fits anything. It names at least an
+    """One rule. Everything it names must fit; fields left open fit anything. It names at least an
     operation, a path, a command, a class or a host.
 
     ``id`` is unique within a policy, ``source`` is ``file:line``. ``workspace`` is the real path of
@@ -233,7 +233,7 @@ class RuleSet:
         return None
 
     def saved_ids(self) -> frozenset[str]:
-        """The ids of what the person allowed for good in a question."""
+        """Return the ids of the rules that the person allowed for good in a question."""
         return frozenset(rule.id for rule in self.rules if rule.id.startswith(SAVED_PREFIX))
 
     def without(self, identifiers: Collection[str]) -> "RuleSet":
@@ -255,7 +255,7 @@ SAVED_PREFIX = "user:grant_"
 
 
 def saved_rule(saved: SavedGrant, identifier: str) -> Rule:
-    """What a permission that was written down means from now on."""
+    """Return the rule of a saved permission."""
     return Rule(
         f"user:{identifier}",
         "allow",

@@ -1,4 +1,4 @@
-"""When a rule holds: hours of the day, days of the week, until a date; in local time."""
+"""The times at which a rule holds: hours of the day, days of the week, until a date; in local time."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

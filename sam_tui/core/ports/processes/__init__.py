@@ -1,1 +1,1 @@
-"""Ports to processes: commands, terminals, their screens and recordings, and what holds them."""
+"""Ports to processes: commands, terminals, their screens and recordings, and their confinement."""

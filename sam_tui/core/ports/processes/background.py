@@ -1,4 +1,4 @@
-"""Commands beside the conversation: begun there, or let go on there by the person."""
+"""Commands in the background: started there, or sent there by the person."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -41,18 +41,17 @@ class BackgroundCommand(Protocol):
 
     @property
     def result(self) -> CommandResult | None:
-        """How the command ended; None while it runs. Its ``output`` is empty: read the property ``output``
-        instead."""
+        """The result of the command, with an empty ``output`` (see the property); None while it runs."""
         ...
 
     @property
     def failure(self) -> str:
-        """Why it could not be started; empty when it could."""
+        """Why the command could not be started; empty if it could."""
         ...
 
     @property
     def seconds(self) -> float:
-        """How long it has run, or ran."""
+        """The seconds that the command has run, or ran."""
         ...
 
     @property
@@ -61,7 +60,7 @@ class BackgroundCommand(Protocol):
         ...
 
     def output(self, start: int) -> SessionOutput:
-        """What it printed since ``start``; only the newest part is kept."""
+        """Return the output since ``start``; only the newest part is kept."""
         ...
 
     async def wait(self, *, within: float, on_output: Callable[[], None] | None = None) -> Waited:
@@ -100,7 +99,7 @@ class BackgroundCommands(Protocol):
         ...
 
     def of(self, conversation: ConversationId) -> Sequence[BackgroundCommand]:
-        """All that run for a conversation and the newest that ended, in the order started."""
+        """Return all running commands of a conversation and the newest ended ones, in the order started."""
         ...
 
     def unread(self, conversation: ConversationId) -> Sequence[BackgroundCommand]:
@@ -112,7 +111,7 @@ class BackgroundCommands(Protocol):
         ...
 
     def watch(self, moved: Callable[[BackgroundCommand], None]) -> Callable[[], None]:
-        """Call ``moved`` when one comes to the background and when it ended; returns how to stop."""
+        """Call ``moved`` when a command comes to the background or ends; return how to stop."""
         ...
 
     async def close_all(self) -> None:

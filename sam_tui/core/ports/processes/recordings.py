@@ -28,8 +28,8 @@ class FollowedOutput(ShownSession, Protocol):
 class Playback(ShownSession, Protocol):
     """A recording while it is played. Its screen has the size that was recorded.
 
-    Times are in seconds of the recording, in which no pause is longer than a limit. What it prints
-    acts on its screen alone: it can ask for no clipboard, ring no bell, and is answered nothing.
+    Times are in seconds of the recording, in which no pause is longer than a limit. Its output acts on
+    its screen alone: it can ask for no clipboard, ring no bell, and gets no answers.
     """
 
     @property
@@ -67,7 +67,7 @@ class Playback(ShownSession, Protocol):
 
     @property
     def speed(self) -> float:
-        """How many times as fast as it was recorded."""
+        """The speed as a multiple of the recorded one."""
         ...
 
     @speed.setter
@@ -94,7 +94,7 @@ class Recordings(Protocol):
     """The recordings of one data directory, and others by their path."""
 
     def fresh(self) -> str:
-        """Where the next recording goes, its folder made. Raises ``errors.ToolError``."""
+        """Return the path of the next recording, and make its folder. Raises ``errors.ToolError``."""
         ...
 
     def recordings(self, *others: str) -> Sequence[KeptRecording]:
@@ -107,7 +107,7 @@ class Recordings(Protocol):
         ...
 
     def follow(self) -> FollowedOutput:
-        """A screen for what a command prints from now on."""
+        """Return a screen for a command's output from now on."""
         ...
 
     async def export(self, path: str, copy: str) -> int:

@@ -10,11 +10,11 @@ ChangeKind = Literal["created", "modified", "deleted"]
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a rehearsed command did to one file or folder of the workspace.
+    """The change of one file or folder of the workspace by a rehearsed command.
 
-    ``path`` is relative to the workspace. ``diff`` is unified; it is empty for folders, links, binary
-    or very large files, of which ``note`` says what there is to say. Modes are permission bits, None
-    where there is no such file.
+    ``path`` is relative to the workspace. ``diff`` is unified; for folders, links, binary and very
+    large files it is empty and ``note`` describes the change. Modes are permission bits, None where
+    there is no such file.
     """
 
     path: str
@@ -27,7 +27,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """How a rehearsed command ended, and what it would change, in the order of paths."""
+    """The result of a rehearsed command, and the changes it would make, in the order of paths."""
 
     result: CommandResult
     changes: tuple[FileChange, ...]
@@ -44,7 +44,7 @@ class Rehearsal(Protocol):
     async def run(self, request: CommandRequest) -> Rehearsed:
         """Run a command on the branch, always confined. The changes are all since the branch began.
 
-        Nothing is asked for: what the command tries outside of the workspace is refused.
+        It raises no questions: accesses outside of the workspace are refused.
         """
         ...
 
@@ -61,5 +61,5 @@ class Rehearsals(Protocol):
     """Begins rehearsals."""
 
     def open(self, workspace: str) -> Rehearsal:
-        """A branch of a folder as it is now. Raises ``ToolError`` where none can be made."""
+        """Return a branch of a folder in its present state. Raises ``ToolError`` if none can be made."""
         ...

@@ -1,4 +1,4 @@
-"""What a confined command may reach outside of its folders, and how a person is asked for it."""
+"""The access of a confined command outside of its folders, and the question to a person about more."""
 
 import math
 import os
@@ -32,10 +32,10 @@ class PlantedChange:
 class OutsideAccess:
     """An access of a confined command outside of the folders that it may change.
 
-    ``path`` is real and absolute; for a connection the socket's path, ``@name`` of an abstract one,
-    or ``the network``. ``to`` is the new path of a rename. ``process``, ``pid`` and ``syscall`` say
-    who tried and how; they are empty or 0 where that is only guessed from what was printed.
-    ``planted`` is a change inside, of what later runs or instructs, with its ``change`` while it is asked.
+    ``path`` is real and absolute; for a connection the socket's path, ``@name`` of an abstract one, or
+    ``the network``. ``to`` is the new path of a rename. ``process``, ``pid`` and ``syscall`` say who
+    tried and how; they are empty or 0 if that is only guessed from the output. ``planted`` is a change
+    inside of a file that later runs or instructs, with its ``change`` while it is asked about.
     """
 
     kind: OutsideKind
@@ -59,14 +59,14 @@ class OutsideAccess:
 
 @dataclass(frozen=True, slots=True)
 class OutsideAnswer:
-    """What was answered, and for how many seconds of the run the same is not asked again."""
+    """The answer to an outside access, and for how many seconds of the run the same is not asked again."""
 
     allowed: bool
     seconds: float = math.inf
 
 
 def allowance(access: OutsideAccess) -> str:
-    """The line that lets a refused connection pass without a question; empty for what has none."""
+    """Return the policy line that permits a refused connection; empty if there is none."""
     host, colon, port = access.path.rpartition(":")
     if access.kind != "connect" or not colon or not port.isdecimal():
         return ""
@@ -86,13 +86,13 @@ write to in a second run from the beginning; empty if there is to be none."""
 
 @dataclass(frozen=True, slots=True)
 class HostTerms:
-    """What commands may reach without a question where the network is held to a list.
+    """The hosts that commands reach without a question if the network is limited to a list.
 
     A host must stand in each of ``lists`` (a project's list tightens the person's). Those of ``local``
-    may have addresses that are not public. What ``judged`` names is asked for all the same, for a rule
-    speaks of it. Entries are as ``HostEntry`` reads them. ``resolvers`` are addresses and ports of name
-    servers; none means those of the system. ``proxies`` are hosts and ports that the person named:
-    what is asked of them is judged by host.
+    may have addresses that are not public. Hosts in ``judged`` still raise a question, because a rule
+    is about them. Entries are as ``HostEntry`` reads them. ``resolvers`` are addresses and ports of
+    name servers; none means those of the system. ``proxies`` are hosts and ports that the person named:
+    requests to them are judged by host.
     """
 
     lists: tuple[tuple[str, ...], ...] = ((),)
@@ -103,14 +103,14 @@ class HostTerms:
 
 
 def _most_memory() -> int:
-    """Three quarters of what the machine has, in bytes."""
+    """Return three quarters of the machine's memory, in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """What a command may use up. Sizes are in bytes; ``memory``, ``file_size`` and ``open_files`` hold
-    for each of its processes, ``processes`` and ``total_memory`` for all that it has at once.
+    """The limits of a command, sizes in bytes. ``memory``, ``file_size`` and ``open_files`` hold for
+    each of its processes, ``processes`` and ``total_memory`` for all that it has at once.
     """
 
     memory: int = field(default_factory=_most_memory)
@@ -127,8 +127,8 @@ class CommandLimits:
 
 @dataclass(frozen=True, slots=True)
 class SandboxPlan:
-    """How commands are confined: paths hidden from them, exceptions among these, and caches they may
-    write. ``hosts`` is what a network of that name is held to."""
+    """The confinement of commands: hidden paths, exceptions among these, and caches they may write.
+    ``hosts`` has the terms of a network of that name."""
 
     kind: SandboxChoice = "default"
     secrets: tuple[str, ...] = ()
@@ -153,10 +153,11 @@ class RunningProcess:
 
 @dataclass(frozen=True, slots=True)
 class ReadTerms:
-    """What commands read without a question.
+    """The paths that commands read without a question.
 
     ``free`` are real paths of the system and of toolchains, ``own`` those of the workspace; with
-    ``restricted`` nothing else is read besides what they may change. ``home`` is whose secrets count.
+    ``restricted`` nothing else is read besides what they may change. ``home`` is the home folder whose
+    secrets count.
     """
 
     home: str = ""
@@ -180,7 +181,7 @@ class Protection:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What the kernel enforces on commands. ``kind`` is ``none`` where it can do nothing."""
+    """The restrictions that the kernel enforces on commands. ``kind`` is ``none`` without any."""
 
     kind: Literal["live", "landlock", "bubblewrap", "seatbelt", "none"]
     """What confines commands; with ``live`` a refused access can be asked about while the command waits."""

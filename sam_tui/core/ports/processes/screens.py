@@ -1,4 +1,4 @@
-"""What a terminal shows, and what is typed, clicked and pasted into it: the emulator without a UI."""
+"""The emulator without a UI: the screen of a terminal, and typing, clicks and pastes into it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class CellRun:
 class KeyPress:
     """One key for a terminal program. ``key`` is the Textual name (``up``, ``ctrl+c``, ``a``).
 
-    ``character`` is what it types; both where it came as an escape and a character.
+    ``character`` is the text that it types; both are set if it came as an escape and a character.
     """
 
     key: str
@@ -145,7 +145,7 @@ class ScreenText(Protocol):
 
 
 class Screen(Protocol):
-    """What a terminal session shows: the emulator's grid, without any UI."""
+    """The screen of a terminal session: the emulator's grid, without any UI."""
 
     @property
     def columns(self) -> int: ...
@@ -187,7 +187,7 @@ class Screen(Protocol):
 
     @property
     def cursor_shape(self) -> CursorShape:
-        """How the program wants its cursor drawn."""
+        """The shape in which the program wants its cursor drawn."""
         ...
 
     @property
@@ -237,7 +237,7 @@ class Screen(Protocol):
 
 
 class ShownSession(Protocol):
-    """What a terminal's view draws: a session, or a recording that is played."""
+    """The source of a terminal's view: a session, or a recording that is played."""
 
     @property
     def running(self) -> bool:
@@ -252,5 +252,5 @@ class ShownSession(Protocol):
         ...
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call ``changed`` after every change of what is shown; returns how to stop."""
+        """Call ``changed`` after every change of the screen; return a function that stops this."""
         ...

@@ -1,4 +1,4 @@
-"""Tasks: named commands of a workspace, and their runs beside the conversation."""
+"""Tasks: named commands of a workspace, and their runs in the background."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,12 +43,12 @@ class TaskRun(Protocol):
 
     @property
     def result(self) -> CommandResult | None:
-        """How the command ended; None while it runs, and when it was ended or never started."""
+        """The result of the command; None while it runs, and if it was ended or never started."""
         ...
 
     @property
     def fault(self) -> str:
-        """Why it could not be started, or nothing."""
+        """Why the command could not be started; empty if it could."""
         ...
 
     def output(self, start: int) -> SessionOutput:

@@ -52,12 +52,12 @@ class CommandRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended. ``output`` holds both streams in the order written, unless ``errors`` holds
-    standard error, as was asked for.
+    """The result of a command. ``output`` holds both streams in the order written, unless ``errors``
+    holds standard error, as was asked for.
 
     ``exit_code`` is None when a signal ended it (then ``signal`` names it). ``dropped`` counts bytes
-    cut out of the middle of ``output`` to keep it bounded. ``refused`` is what a confined command
-    tried outside and did not get, each once.
+    cut out of the middle of ``output`` to keep it bounded. ``refused`` are the refused outside accesses
+    of a confined command, each once.
     """
 
     output: str
@@ -83,7 +83,7 @@ class CommandResult:
 
 
 class LeftRunning(Protocol):
-    """What a command that ended has left running. It ends with the program at the latest."""
+    """Processes that an ended command has left running. They end with the program at the latest."""
 
     def processes(self) -> Sequence[RunningProcess]:
         """The processes that are still running."""
@@ -99,7 +99,7 @@ class Commands(Protocol):
 
     @property
     def confinement(self) -> Confinement:
-        """What confined commands are held by. The first look runs one to find out."""
+        """The confinement of commands. The first look runs one to find out."""
         ...
 
     @property
@@ -108,12 +108,12 @@ class Commands(Protocol):
         ...
 
     def warm(self) -> None:
-        """Start ahead of the first command what it would have to wait for; never raises."""
+        """Prepare what the first command would have to wait for; never raises."""
         ...
 
     @property
     def limits(self) -> Mapping[str, str]:
-        """How much a command may use up, in words, by the name of each limit."""
+        """The limits of a command, in words, by the name of each limit."""
         ...
 
     async def run(self, request: CommandRequest) -> CommandResult:
@@ -147,10 +147,10 @@ class SessionOutput:
 
 @dataclass(frozen=True, slots=True)
 class CommandRecord:
-    """One command that a session's shell ran, as the shell itself told.
+    """One command that a session's shell ran, as the shell reported it.
 
-    ``start`` and ``end`` are the session's output indexes around what it printed. ``end``,
-    ``exit_code`` and ``seconds`` are None while it runs; ``cwd`` is where it was started.
+    ``start`` and ``end`` are the session's output indexes around its output. ``end``, ``exit_code`` and
+    ``seconds`` are None while it runs; ``cwd`` is the folder in which it was started.
     """
 
     command: str
@@ -163,11 +163,11 @@ class CommandRecord:
 
 @dataclass(frozen=True, slots=True)
 class TerminalState:
-    """What a session is doing now.
+    """The activity of a session now.
 
-    ``finished``: no command runs, or the shell ended. ``waiting``: a program waits for keys.
-    ``quiet``: a command runs and printed nothing for a while. ``seconds`` is the time since the last
-    output; ``secret`` is true while what is typed is hidden, as at a password prompt.
+    ``finished``: no command runs, or the shell ended. ``waiting``: a program waits for keys. ``quiet``:
+    a command runs and printed nothing for a while. ``seconds`` is the time since the last output;
+    ``secret`` is true while input is hidden, as at a password prompt.
     """
 
     name: Literal["running", "quiet", "waiting", "finished"]
@@ -183,8 +183,8 @@ Holder = Literal["agent", "person", "watch"]
 class Handover:
     """A finished period in which the person held an agent's session.
 
-    ``number`` counts them. ``changed`` are the lines of the screen that are new since then, without
-    what the person typed.
+    ``number`` counts them. ``changed`` are the lines of the screen that are new since then, without the
+    person's input.
     """
 
     number: int
@@ -194,7 +194,7 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class AgentScreen:
-    """What the agent may see of a session's screen: lines that were wrapped are in one piece.
+    """The agent's view of a session's screen, with wrapped lines in one piece.
 
     ``alternate`` is true for a full-screen program; the cursor is (column, row) from 0, None while hidden.
     """
@@ -208,7 +208,7 @@ class AgentScreen:
 
 
 class TerminalActivity(Protocol):
-    """What a session is doing, and ways to wait for it."""
+    """The activity of a session, and ways to wait for it."""
 
     @property
     def program(self) -> str:
@@ -217,7 +217,7 @@ class TerminalActivity(Protocol):
 
     @property
     def state(self) -> TerminalState:
-        """What it is doing now. Looks at its processes: for a status line, not for every frame."""
+        """Return the present activity. Reads the session's processes: not for every frame."""
         ...
 
     async def settled(self, *, within: float) -> TerminalState:
@@ -237,16 +237,16 @@ class TerminalActivity(Protocol):
 
 
 class TurnTaking(Protocol):
-    """Whose turn it is to type into a session, and what the agent may see of the person's."""
+    """The right to type into a session, and the part of the person's input that the agent may see."""
 
     @property
     def holder(self) -> Holder:
-        """Who may type into the session: the agent in its own session, unless it was handed over."""
+        """The party that may type: the agent in its own session, unless it was handed over."""
         ...
 
     @property
     def reason(self) -> str:
-        """Why the agent wants the person to type, while it does."""
+        """The agent's reason for handing over, while the person has the session."""
         ...
 
     @property
@@ -256,8 +256,8 @@ class TurnTaking(Protocol):
 
     @property
     def agent_screen(self) -> AgentScreen:
-        """What the agent may see of its screen: nothing of what came while the person held it, but
-        prompts and the output of commands during which nothing was typed."""
+        """Return the agent's view of the screen; of the time the person held it, only prompts and the
+        output of commands during which nothing was typed."""
         ...
 
     def pass_to(self, holder: Holder, reason: str = "") -> None:
@@ -269,15 +269,15 @@ class TurnTaking(Protocol):
         ...
 
     def redacted(self, text: str) -> str:
-        """The text without what the person typed while holding the session."""
+        """Return the text without the person's input while they held the session."""
         ...
 
 
 class TerminalSession(Protocol):
     """A shell on a PTY.
 
-    While the person holds an agent's session, what is typed and printed is on its screen and nowhere
-    else: not in its output, its commands or a recording.
+    While the person holds an agent's session, input and output are on its screen only: not in its
+    output, its commands or a recording.
     """
 
     @property
@@ -344,7 +344,7 @@ class TerminalSession(Protocol):
         ...
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:
-        """Everything printed from ``start`` on, up to ``end`` (characters since the session began)."""
+        """Return the output from ``start`` up to ``end`` (characters since the session began)."""
         ...
 
     def resize(self, columns: int, rows: int) -> None:
@@ -354,7 +354,7 @@ class TerminalSession(Protocol):
     def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
         """Record from now on to a new asciicast v2 file; returns how to stop.
 
-        What is typed is recorded only if ``typed``, and never while the terminal hides it.
+        Input is recorded only if ``typed``, and never while the terminal hides it.
         """
         ...
 

@@ -97,7 +97,7 @@ class WorkflowCatalog:
         return entry.definition, entry.file
 
     def certain(self, name: str) -> Sequence[Step]:
-        """The steps of a definition that come whatever the others come to. Raises as ``find``."""
+        """Return the steps of a definition that run with any outcome of the others. Raises as ``find``."""
         return [step for step in self.find(name).steps if not step.when]
 
     def match(self, task: str) -> TemplateMatch | None:
@@ -139,7 +139,7 @@ class WorkflowCatalog:
         return [(_name_of(file), file) for file in self._source.files()]
 
     def problems(self) -> tuple[DefinitionProblem, ...]:
-        """All that is wrong anywhere, in the order of the files."""
+        """All faults, in the order of the files."""
         self._refresh()
         return self._problems
 
@@ -228,7 +228,7 @@ def _in_file(path: tuple[str | int, ...], file: DefinitionFile) -> tuple[str | i
 def _read_personas(
     files: Sequence[DefinitionFile], problems: list[DefinitionProblem]
 ) -> tuple[dict[str, str], dict[str, WorkerRole]]:
-    """Texts and worker roles by name; a project's persona takes nobody's place."""
+    """Read texts and worker roles by name; a project's persona replaces none."""
     texts: dict[str, str] = {}
     roles: dict[str, WorkerRole] = {}
     origins: dict[str, str] = {}

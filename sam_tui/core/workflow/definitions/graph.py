@@ -16,7 +16,7 @@ from sam_tui.core.workflow.definitions.schema import schema_faults
 
 
 def ancestors(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
-    """Everything that must be done before a step; unknown names are left out."""
+    """Return all steps that must be done before a step; unknown names are left out."""
     above: set[str] = set()
     waiting = [n for n in needs.get(step, ()) if n in needs]
     while waiting:
@@ -42,7 +42,7 @@ def cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def unreachable(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Steps that can never begin, because they wait for a circle or for what does not exist."""
+    """Return steps that can never begin, because they wait for a circle or for a missing step."""
     open_: set[str] = set()
     while True:
         more = {s for s, n in needs.items() if s not in open_ and all(x in open_ for x in n)}
@@ -144,7 +144,7 @@ def _action_faults(
 
 
 def _action_fault(step: Step, definition: WorkflowDefinition, text: str) -> str:
-    """What is wrong with an action of a step, or nothing."""
+    """Return the fault of a step's action; empty if there is none."""
     action = parse_action(text)
     before = ancestors(step.id, {s.id: s.needs for s in definition.steps})
     if action.kind == "replan":
@@ -203,7 +203,7 @@ def _reference_faults(
 def _reference_fault(
     reference: Reference, step: Step, definition: WorkflowDefinition, before: Collection[str]
 ) -> str:
-    """What is wrong with one reference, or nothing. A planned step may be named if it is optional."""
+    """Return the fault of one reference, or empty. A planned step may be named if it is optional."""
     root, first = reference.root, reference.path[0]
     owner, planned, _ = first.partition("/")
     match root:

@@ -1,4 +1,4 @@
-"""What a workflow is made of, in one model for both forms it may be written in.
+"""The model of a workflow, for both forms in which it may be written.
 
 The fuller form has ``steps``; midex's form has ``phases`` of ``{phase, agent, description,
 dependsOn, allowParallel}``, which become steps of kind ``agent``. docs/workflows.md is the reference.
@@ -34,7 +34,7 @@ Seconds = Annotated[float, Field(gt=0, le=30 * 86_400)]
 
 @dataclass(frozen=True, slots=True)
 class StepAction:
-    """What happens when a step or a guard fails; ``previous`` goes one item further back."""
+    """The action after a failed step or guard; ``previous`` goes one item further back."""
 
     kind: ActionKind
     target: str = ""
@@ -55,7 +55,7 @@ class _Part(BaseModel):
 
 
 class Band(_Part):
-    """What to do when fewer than ``below`` percent of the tasks are completed."""
+    """The action if fewer than ``below`` percent of the tasks are completed."""
 
     below: float = Field(gt=0, le=101)
     do: str
@@ -316,7 +316,7 @@ class WorkflowDefinition(_Part):
 
     @property
     def evidence(self) -> tuple[tuple[str, str], ...]:
-        """Whose calls guards want to have seen: step and operation, of steps that a client does."""
+        """The calls that guards require as evidence: step and operation, of steps that a client does."""
         working = [step for step in self.steps if step.kind not in ("tool", "human")]
         return tuple((s.id, g.evidence) for s in working for g in s.guards if g.evidence)
 

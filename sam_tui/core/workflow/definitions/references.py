@@ -35,7 +35,7 @@ class Reference:
 
 
 def parse_reference(text: str) -> Reference:
-    """The inside of ``@{...}``. Raises ``ReferenceMissing`` for what is not of the grammar."""
+    """Parse the inside of ``@{...}``. Raises ``ReferenceMissing`` for any other text."""
     stripped = text.strip()
     optional = stripped.endswith("?")
     parts = stripped.removesuffix("?").split(".")
@@ -70,7 +70,7 @@ def fill_text(text: str, scope: Mapping[str, object]) -> str:
 
 
 class _Filling:
-    """The references of one value, and how many characters they may still come to."""
+    """The references of one value, and how many more characters they may add."""
 
     def __init__(self, scope: Mapping[str, object]) -> None:
         self._scope = scope

@@ -27,7 +27,7 @@ _DEEPEST = 12
 
 
 def schema_faults(schema: object, path: str = "output", depth: int = 0) -> Iterator[str]:
-    """What is wrong with a schema itself, one sentence each."""
+    """Yield the faults of a schema itself, one sentence each."""
     if not isinstance(schema, Mapping):
         yield f"{path}: a schema is an object"
         return

@@ -1,4 +1,4 @@
-"""What a planner may assign: worker roles with their tools, and the plan JSON of seed 002.
+"""The worker roles that a planner may assign, with their tools, and the plan JSON of seed 002.
 
 A worker role is a persona file that names tools. A plan is stages of sub-tasks:
 ``[[{stepId, assigned_agent_role, tool_name, sub_task_input, narrative_step}, ...], ...]``. The sub-tasks of
@@ -49,7 +49,7 @@ _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]\w{0,63})\s*\}\}|\{(previous_step_o
 
 @dataclass(frozen=True, slots=True)
 class WorkerRole:
-    """Who may be assigned a step, and the tools it has, by the names that the registry knows."""
+    """A role that a step may be assigned to, and its tools, by the names that the registry knows."""
 
     name: str
     description: str
@@ -69,7 +69,7 @@ class Capability:
 def capabilities_of(
     roles: Sequence[WorkerRole], callable_tools: Mapping[str, str] | None
 ) -> tuple[Capability, ...]:
-    """What a planner may name; ``callable_tools`` are descriptions by name, None: not known here."""
+    """Return what a planner may name; ``callable_tools`` are descriptions by name, None if unknown."""
     capabilities: list[Capability] = []
     for role in roles:
         tools: dict[str, str] = {}
@@ -127,7 +127,7 @@ def require_roles(roles: Sequence[str], registered: Collection[str]) -> None:
 
 
 class Sampling(BaseModel):
-    """What the input of an ``LLMStepExecutor`` says of its model."""
+    """The model options in the input of an ``LLMStepExecutor``."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -175,7 +175,7 @@ class StageReader:
             before = names or before
 
     def _faults(self, item: object) -> Iterator[str]:
-        """What is wrong with a sub-task by itself, each beginning with its field."""
+        """Yield the faults of a sub-task by itself, each beginning with its field."""
         if not isinstance(item, Mapping):
             yield ": a sub-task is an object"
             return
@@ -240,7 +240,7 @@ class StageReader:
 
 
 def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
-    """What is wrong with the input of a step that asks a model."""
+    """Yield the faults in the input of a step that asks a model."""
     if not prompt_of(payload, ()):
         yield ".sub_task_input: needs a prompt, a prompt_template or messages"
     if tool == LLM_STEP:
@@ -251,7 +251,7 @@ def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
 
 
 def prompt_of(payload: Fields, before: Sequence[str]) -> str:
-    """What the model is asked: messages, else a template, else a prompt, else what came before."""
+    """Return the model's prompt: messages, else a template, else a prompt, else the previous outputs."""
     previous = "\n\n".join(f"@{{outputs.{step}.processed_result_data?}}" for step in before)
     previous = previous or "(there is no earlier step)"
     return (

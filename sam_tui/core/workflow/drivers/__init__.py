@@ -1,1 +1,1 @@
-"""Who works on open steps: our own agent, a tool call, a person."""
+"""Drivers of open steps: our own agent, a tool call, a person."""

@@ -34,8 +34,8 @@ class AgentDriver:
         self._run = run
 
     async def work(self, ticket: Ticket) -> None:
-        """Work on one attempt in a conversation of its own; an attempt that another driver left goes on in
-        its conversation."""
+        """Work on one attempt in its own conversation; an attempt that another driver left goes on in
+        that one's."""
         model = self._run.models.of(
             purpose_of(ticket.kind, ticket.step, ticket.persona), ticket.wish
         )
@@ -89,7 +89,7 @@ class AgentDriver:
         return None
 
     async def _remembered(self, prompt: str, ticket: Ticket) -> str:
-        """The prompt of a planner, with what memory and accepted findings have on the task."""
+        """Return the prompt of a planner, with memories and accepted findings about the task."""
         context = self._run.context
         task = PlannedTasks(self._run.workflows).task_of(ticket.execution_id)
         parts = [await context.recall(context.parent, task)] if context.recall else []
@@ -117,9 +117,9 @@ class AgentDriver:
 
 
 def _answer(ticket: Ticket, text: str) -> object:
-    """What an answer hands in: its JSON object where the step has a schema, else itself.
+    """Return the output in an answer: its JSON object if the step has a schema, else the text.
 
-    Whoever cannot do a step says so with ``success`` false; a planner may say it in words alone.
+    To give up a step, a model sets ``success`` to false; a planner may say it in words alone.
     """
     if ticket.kind == "plan":
         return _plan(text)
@@ -134,7 +134,7 @@ def _answer(ticket: Ticket, text: str) -> object:
 
 
 def _plan(text: str) -> dict[str, object]:
-    """What a planner hands in, of its object or of its bare list of stages."""
+    """Return a planner's output, read from its object or from a bare list of stages."""
     value = first_value(text, _is_plan)
     summary = text.strip()[:2000]
     if isinstance(value, dict):
@@ -174,13 +174,13 @@ def resumed_prompt(ticket: Ticket) -> str:
 
 
 def repair_prompt(faults: Sequence[str]) -> str:
-    """The message that asks for an answer once more, saying what was wrong with it."""
+    """Return the message that asks for a corrected answer, with the faults of the last one."""
     listed = "\n".join(f"- {fault}" for fault in faults)
     return f"Your answer cannot be taken:\n{listed}\n\nAnswer again with the corrected JSON object only."
 
 
 def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
-    """What the steps that are needed came to; of a plan that is needed as a whole, each of its steps."""
+    """Return the results of the needed steps; for a plan that is needed as a whole, those of its steps."""
     current = next((step for step in steps if step.id == ticket.step), None)
     if current is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a model condenses for the steps of a plan: long results, and the working context.
+"""Summaries that a model makes for the steps of a plan: of long results, and of the working context.
 
 Both are made just before a step reads them, after their sources were stored: a driver that is killed
 here loses nothing. Without a model the program's own form is used: beginning and end, with a note.
@@ -94,7 +94,7 @@ class ModelDigest:
         return [step for step in steps if step.parent and step.parent in needs]
 
     async def _summarise(self, step: str, source: StepView) -> None:
-        """Put a summary beside a long result. One of the same text is taken again."""
+        """Store a summary of a long result. One of the same text is used again."""
         text = self._whole(source)
         key = sha256(text)
         summary = self._records.summary(self._execution, key)
@@ -109,7 +109,7 @@ class ModelDigest:
         )
 
     def _whole(self, source: StepView) -> str:
-        """The result as it was stored, else as the output has it."""
+        """Return the stored result, else the output's copy."""
         rows = [a for a in self._records.artifacts(self._execution, source.id) if a.name == RESULT]
         return self._records.read_artifact(rows[-1].id, 0, 200_000).text if rows else _text(source)
 
@@ -134,7 +134,7 @@ class ModelDigest:
         )
 
     async def _ask(self, step: str, purpose: Purpose, prompt: str) -> str:
-        """What a model answers, in a conversation of its own without tools; empty where none does."""
+        """Return a model's answer, in its own conversation without tools; empty if none answers."""
         if self._records.calls_left(self._execution) == 0:
             return ""
         try:

@@ -38,7 +38,7 @@ class Person:
         return {"summary": answer, "answer": answer, "approved": consents(answer) is True}
 
     async def decide(self, view: ExecutionView) -> str:
-        """What follows, of an execution that asks. Raises ``needs_person`` or ``choice_invalid``."""
+        """Return the person's choice for an execution. Raises ``needs_person`` or ``choice_invalid``."""
         assert view.question is not None
         about = f"Workflow {view.workflow}, step {view.question.step}"
         return await self._ask(Question(view.question.prompt, about, view.question.choices))
@@ -57,7 +57,7 @@ class Person:
 async def steer_with_person(
     workflows: Workflows, person: Person, verb: VerbName, execution_id: str, word: str = ""
 ) -> Advanced:
-    """A verb that a model calls. What a paused execution asks is for the person to decide.
+    """Carry out a verb that a model calls. The question of a paused execution goes to the person.
 
     Raises ``WorkflowRefused`` as the verb does, and ``person_decides``, ``needs_person``.
     """
@@ -134,8 +134,8 @@ class ToolDriver:
     def _handed_out(self, plan: CallPlan, ticket: Ticket) -> CallPlan:
         """The call with a worker in the place of its operation, where its role is handed out.
 
-        Gate, guard and evidence stay here. What touches files or runs commands is done here, where the
-        workspace is; so is what a hook or a person changed.
+        Gate, guard and evidence stay here. Calls on files and commands run here, where the workspace
+        is, and so do calls that a hook or a person changed.
         """
         hand_out, operation = self._run.context.hand_out, plan.operation
         if hand_out is None or operation is None or (carry := hand_out.carrier(ticket)) is None:
@@ -166,7 +166,7 @@ class ToolDriver:
         return executed
 
     def _in_task(self, ticket: Ticket) -> Ticket:
-        """Set the task's folder in calls on files of a task, whatever the plan says."""
+        """Set the task's folder in calls on files of a task, against any other in the plan."""
         if ticket.tool not in _IN_TASK:
             return ticket
         created = self._run.workflows.records.execution(ticket.execution_id).created_at
@@ -181,7 +181,7 @@ def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:
 
 
 def output_of_call(executed: Executed) -> dict[str, object]:
-    """What a tool step hands in: how its call ended."""
+    """Return the output of a tool step: how its call ended."""
     finished = executed.finished
     success, code = outcome_of(finished)
     return {

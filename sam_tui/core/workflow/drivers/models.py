@@ -66,10 +66,10 @@ class RunModels:
         self._opened: dict[str, Model] = {}
 
     def of(self, purpose: Purpose | None, wish: ModelWish | None = None) -> Model:
-        """The model for a purpose, or the one that a step asks for.
+        """Return the model for a purpose, or the one that a step asks for.
 
-        Raises ``ConfigurationError`` where there is none, ``WorkflowRefused`` (``model_elsewhere``)
-        for a step's model at a host that the task does not go to.
+        Raises ``ConfigurationError`` if there is none, ``WorkflowRefused`` (``model_elsewhere``)
+        for a step's model at a host that the task may not use.
         """
         wish = wish or ModelWish()
         offer = self._offer(purpose)

@@ -1,8 +1,8 @@
 """One run of an execution: what its drivers work with, how they hand in, and the evidence of their calls.
 
-Evidence is what the host itself saw a step do, so that no guard has to believe a report. A call counts for
-the attempt that its conversation has claimed. The gate of a conversation comes from its recorder, which so
-begins to listen before the first call of a phase runs.
+Evidence consists of calls that the host itself recorded, so that no guard has to believe a report. A
+call counts for the attempt that its conversation has claimed. The gate of a conversation comes from its
+recorder, which therefore listens before the first call of a phase runs.
 """
 
 from collections.abc import Awaitable, Callable
@@ -50,7 +50,7 @@ class EvidenceRecorder:
         return watched
 
     def watch(self, conversation: str) -> None:
-        """Keep what was heard so far, and go on listening if the conversation is at work."""
+        """Store the evidence so far, and go on listening if the conversation is at work."""
         self.flush()
         if self._workflows.records.is_at_work(conversation):
             self._watched.add(conversation)
@@ -63,7 +63,7 @@ class EvidenceRecorder:
             self._subscription = None
 
     def flush(self) -> None:
-        """Write down everything heard. Called before a step hands in its output."""
+        """Store all recorded evidence. Called before a step hands in its output."""
         if calls := self.take():
             self._workflows.notes.add_evidence(calls)
 
@@ -103,29 +103,29 @@ def outcome_of(event: ToolFinished) -> tuple[bool, int | None]:
 
 
 def terminal_of(event: ToolFinished) -> Terminal | None:
-    """The command that a call ran, as it is displayed."""
+    """Return the display of the command that a call ran."""
     return next((part for part in event.display if isinstance(part, Terminal)), None)
 
 
 Carrier = Callable[[object, ToolContext], Awaitable[ToolResult]]
-"""Runs an operation in a worker's process; gets what the operation would get."""
+"""Runs an operation in a worker's process; it takes the operation's own arguments."""
 
 
 class StepHandOut(Protocol):
-    """Who has steps of some roles done by workers of other processes."""
+    """Hands steps of some roles out to workers in other processes."""
 
     def carrier(self, ticket: Ticket) -> Carrier | None:
         """The carrier that takes the step to a worker; None for a step that is done here."""
         ...
 
     def forget(self, execution: str) -> None:
-        """Keep nothing of what was handed out for an execution that is driven no more."""
+        """Forget everything handed out for an execution that is driven no more."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What steps are worked on with. ``parent`` is the conversation that the run belongs to."""
+    """The parts with which steps are worked on. ``parent`` is the conversation that the run belongs to."""
 
     engine: TurnEngine
     conversations: ConversationStore
@@ -145,7 +145,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """What driving steps needs: the context, the workflows, the recorder of evidence and the models."""
+    """The parts that drivers need: the context, the workflows, the recorder of evidence and the models."""
 
     workflows: Workflows
     context: RunContext
@@ -188,7 +188,7 @@ class StepRun:
         return self.recorder.gate(conversation, (ticket.execution_id, ticket.step))
 
     def submit(self, ticket: Ticket, output: object) -> None:
-        """Hand in what a step came to, with the evidence for it."""
+        """Hand in a step's output, with the evidence for it."""
         calls = self.recorder.take()
         try:
             done = self.workflows.submit(
@@ -201,7 +201,7 @@ class StepRun:
         self.context.report(f"{ticket.step}: {why or 'done'} -> {done.message}")
 
     def pause(self, ticket: Ticket, why: str) -> None:
-        """The execution waits, and the step can be resumed as it is."""
+        """Pause the execution; the step can be resumed unchanged."""
         self.workflows.steer("pause", ticket.execution_id, why)
 
     def fail(self, ticket: Ticket, why: str) -> None:
@@ -211,7 +211,7 @@ class StepRun:
 
 @dataclass(frozen=True, slots=True)
 class StepTurn:
-    """What a turn on a step is run with."""
+    """The parts of a turn on a step."""
 
     execution: str
     step: str

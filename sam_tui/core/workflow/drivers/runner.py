@@ -64,7 +64,7 @@ class Runner:
                     self._context.hand_out.forget(execution_id)
 
     def _parent(self, execution_id: str) -> ConversationId:
-        """Without a conversation to belong to, the run has one of its own, by its own name."""
+        """Return the run's conversation; without a parent it has one of its own, by its own name."""
         if self._context.parent:
             return self._context.parent
         parent = ConversationId(execution_id)

@@ -52,7 +52,7 @@ def require_next(execution: str, state: ExecutionState, target: ExecutionState) 
 
 DONE = ("completed", "skipped")
 CAPABILITIES = "/capabilities"
-"""The key, among the pins of personas, of what a planner may name; no persona has this name."""
+"""The key, among the pins of personas, of a planner's capabilities; no persona has this name."""
 
 
 @lru_cache(maxsize=256)
@@ -133,7 +133,7 @@ class StepOutputs(Mapping[str, object]):
             value = row.output
             if value is None:
                 raise KeyError(name)
-            # Names of seed 002 for what a step came to.
+            # Names of seed 002 for the outcome of a step.
             raw = value.setdefault("result_data", value.get("text") or value.get("summary"))
             value.setdefault("processed_result_data", raw)
             self._parsed[row.id] = value
@@ -172,7 +172,7 @@ class ExecutionCase:
     def refusal(
         self, code: str, message: str, *, hint: str = "", **details: object
     ) -> WorkflowRefused:
-        """The refusal of what is done to this execution, which its details name."""
+        """Return the refusal of an action on this execution, which its details name."""
         details = {"execution_id": self.row.id, **details}
         return WorkflowRefused(code, message, hint=hint, details=details)
 
@@ -265,11 +265,11 @@ class ExecutionCase:
         return row
 
     def reach(self, outcome: Outcome, target: str = "") -> None:
-        """Note what the verb led to, and the step that it led back to."""
+        """Note the outcome of the verb, and the step that it went back to."""
         self.outcome, self.target = outcome, target or self.target
 
     def reopen_tickets(self) -> None:
-        """Give out tickets for everything that is open, and not for what was opened now alone."""
+        """Give out tickets for all open attempts, not only for those opened now."""
         self.opened = list(self.attempts())
 
     # -- looking -------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ class ExecutionCase:
         return spec_of(self.definition, self.steps[step])
 
     def needs(self, status: str = "") -> dict[str, tuple[str, ...]]:
-        """What each step of the present revisions waits for; a join waits for a plan's steps too.
+        """Return the steps that each present step waits for; a join waits for a plan's steps too.
 
         With ``status`` only the steps that have it.
         """
@@ -322,7 +322,7 @@ class ExecutionCase:
             self.unit.save_task(replace(task, status=status))
 
     def scope(self, step: str, task: TaskRow | None = None) -> dict[str, object]:
-        """What references of a step may look at."""
+        """Return the values that references of a step may use."""
         row = self.steps[step]
         outputs = StepOutputs(self.steps, row.parent)
         scope: dict[str, object] = {"params": self.row.params, "outputs": outputs}
@@ -333,7 +333,7 @@ class ExecutionCase:
 
     @property
     def message(self) -> str:
-        """What a verb led to, in a sentence for its caller."""
+        """Return the effect of a verb, in a sentence for its caller."""
         names = ", ".join(attempt.step for attempt in self.opened)
         match self.row.state:
             case "running":

@@ -114,7 +114,7 @@ def _claims(output: StepOutput) -> bool:
 
 
 def _keep(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
-    """Artifacts and findings are stored whatever the guards decide."""
+    """Store artifacts and findings, whatever the guards decide."""
     for draft in output.artifacts:
         keep_artifact(case, attempt, draft)
     agent = case.spec(attempt.step).persona
@@ -152,7 +152,7 @@ def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) 
 def finding_row(
     draft: FindingDraft, execution: str, step: str, source: str, now: float
 ) -> FindingRow:
-    """A new finding as it is stored."""
+    """Return a new finding in its stored form."""
     return FindingRow(
         mint("fnd"), execution, step, draft.scope, draft.project_id, draft.category,
         draft.severity, draft.title, draft.content,
@@ -176,7 +176,7 @@ def keep_evidence(case: ExecutionCase, calls: Sequence[RecordedCall]) -> None:
 
 
 def accept(case: ExecutionCase, step: str) -> None:
-    """A person takes the outcome of a failed step as it is."""
+    """Accept the outcome of a failed step unchanged, for a person."""
     past = case.unit.attempts(case.row.id, step=step)
     stored: dict[str, object] = (past[-1].output if past else None) or {}
     if case.spec(step).kind == "plan" and not plan_items(stored):

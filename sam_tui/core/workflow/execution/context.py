@@ -1,8 +1,8 @@
 """The working context of an execution (seed 002, 3.4), and the briefing of a planner whose plan failed.
 
-The context is derived from what is stored; a model may have refined its words of progress and objective.
-``confidenceScore`` is the share of steps that are done, less a tenth for each failed attempt, at least 0;
-``confidenceBasis`` says so in figures.
+The context is derived from the store; a model may have refined its words of progress and objective.
+``confidenceScore`` is the share of steps that are done, less a tenth for each failed attempt, at least
+0; ``confidenceBasis`` says so in figures.
 """
 
 import json
@@ -72,7 +72,7 @@ def working_context(reader: WorkflowReader, row: ExecutionRow) -> Fields:
 
 
 def ended_attempts(attempts: Sequence[AttemptRow]) -> int:
-    """How many attempts at steps of plans have ended."""
+    """Return how many attempts at steps of plans have ended."""
     return sum(attempt.status != "open" and "/" in attempt.step for attempt in attempts)
 
 
@@ -143,7 +143,7 @@ def _objective(steps: Sequence[StepRow], specs: Mapping[str, Step]) -> str:
 
 
 def revision_briefing(case: ExecutionCase, plan: str) -> str:
-    """What led to the revision that a plan step is open for; nothing for its first plan."""
+    """Return what led to the present revision of a plan step; empty for its first plan."""
     children = [row for row in case.living() if row.parent == plan]
     if not children:
         return ""

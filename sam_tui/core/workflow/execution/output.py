@@ -1,4 +1,4 @@
-"""What a step hands in: seed 003's output, read from an object or an answer, checked against its schema."""
+"""The output of a step (seed 003): read from an object or an answer, checked against its schema."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _MOST_TRIES, _MOST_MENDED = 200, 10
 
 
 def first_value(text: str, fits: Callable[[object], bool]) -> object:
-    """The first JSON value of a text that fits, or None, whatever fences, prose or trailing commas."""
+    """Return the first fitting JSON value of a text, or None, with any fences, prose or trailing commas."""
     text = text[:_LONGEST]
     for number, match in enumerate(_OPENING.finditer(text)):
         if number == _MOST_TRIES:
@@ -131,7 +131,7 @@ class StepOutput(BaseModel):
         return value
 
     def stored(self) -> dict[str, object]:
-        """What later steps can refer to: the data, the summary and the artifacts' names."""
+        """Return what later steps can refer to: the data, the summary and the artifacts' names."""
         value: dict[str, object] = dict(self.model_extra or {})
         value["summary"] = self.summary
         value["success"] = self.success

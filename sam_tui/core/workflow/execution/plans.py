@@ -1,7 +1,7 @@
 """A plan step's output becomes steps: a revision of a sub-graph, in the same schema.
 
-What a revision repeats and had been completed stays completed: a step is the same when its id, its
-text and the outputs that it was told are the same.
+A completed step that a revision repeats stays completed: a step is the same if its id, its text and the
+outputs that it read are the same.
 """
 
 import json
@@ -32,7 +32,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class _PlanText:
-    """A plan as read: each step with its place, what is wrong, and every name, also of faulty ones."""
+    """A parsed plan: each step with its place, the faults, and every name, also of faulty ones."""
 
     steps: list[tuple[str, Step]]
     faults: list[str]
@@ -91,7 +91,7 @@ def _read_steps(case: ExecutionCase, plan: str, items: list[object]) -> _PlanTex
 
 
 def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
-    """Make the steps of a plan that was read before; what is unchanged and done stays done."""
+    """Make the steps of a parsed plan; steps that are unchanged and done stay done."""
     steps = read_plan(case, plan, items_given)
     parent = case.steps[plan]
     revision = parent.revision + 1
@@ -134,7 +134,7 @@ def _final(steps: Sequence[Step]) -> dict[str, object]:
 def _reusable(case: ExecutionCase, plan: str, steps: Sequence[Step]) -> set[str]:
     """The steps that are done already: the same text, over the same outputs of other steps.
 
-    An agent reads the results of the steps before it; any other step gets what it refers to.
+    An agent reads the results of the steps before it; any other step gets the outputs it refers to.
     """
     before = {step.id: _sources(step) for step in steps if _is_done(case, plan, step)}
     ids = {step.id for step in steps}
@@ -159,12 +159,12 @@ def _spec_text(step: Step) -> str:
 
 
 def _filled_parts(step: Step) -> list[object]:
-    """Where a step may hold references."""
+    """Return the fields of a step that may hold references."""
     return [step.prompt, step.inputs, step.arguments]
 
 
 def _read_child(item: object, limits: tuple[str, ...] | None) -> Step:
-    """One step: what it does not say of tools and of failures is the plan's."""
+    """Read one step: fields about tools and failures that it lacks come from the plan."""
     if not isinstance(item, Mapping):
         raise ValueError("a step is an object")
     fields = {_TWINS.get(k, k): v for k, v in cast("Mapping[str, object]", item).items()}

@@ -1,4 +1,4 @@
-"""How an execution goes on after a change: what can begin now is opened in order, what is late ends."""
+"""Progress of an execution after a change: steps that can begin are opened in order, late ones end."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ def begin(case: ExecutionCase) -> None:
 def settled(case: ExecutionCase, *, reissue: bool = False, minted: bool = True) -> Advanced:
     """Open what can begin now, and say so; ``reissue`` gives out tickets for all that is open.
 
-    Not ``minted``: no tickets are given out for what was opened.
+    Not ``minted``: opened steps get no tickets.
     """
     settle(case)
     if reissue and case.row.state == "running":
@@ -34,7 +34,7 @@ def settled(case: ExecutionCase, *, reissue: bool = False, minted: bool = True) 
 
 
 def advanced(case: ExecutionCase, outcome: Outcome, *, minted: bool = True) -> Advanced:
-    """What a verb did; ``outcome`` holds unless the case came to another one."""
+    """Return the result of a verb; ``outcome`` holds unless the case came to another one."""
     tickets = tuple(issue(case, attempt) for attempt in case.opened if minted)
     state, reached = case.row.state, case.outcome or outcome
     if state in ENDED:
@@ -70,7 +70,7 @@ def time_out(case: ExecutionCase, attempt: AttemptRow | None) -> Advanced:
 
 
 def _expired(case: ExecutionCase) -> str:
-    """Why an execution that runs has taken too long as a whole; empty while it has not."""
+    """Return why a running execution has taken too long as a whole; empty if it has not."""
     limit = case.definition.policy.timeout
     if limit is None or case.row.started_at is None:
         return ""
@@ -115,7 +115,7 @@ def _idle_list(case: ExecutionCase, running: list[StepRow]) -> StepRow | None:
 
 
 def _may_begin(case: ExecutionCase, row: StepRow, running: list[StepRow]) -> bool:
-    """Whether it may run beside what runs: within the limit, and nothing that wants to be alone."""
+    """Whether it may run beside the running steps: within the limit, and none must run alone."""
     if not running:
         return True
     alone = any(not case.spec(other.id).parallel for other in [row, *running])
@@ -216,7 +216,7 @@ def _cannot(case: ExecutionCase, row: StepRow, why: str) -> bool:
 
 
 def _end(case: ExecutionCase, failed: list[StepRow]) -> bool:
-    """Nothing runs and nothing can begin: a new plan, or it is completed, or it has failed."""
+    """Make a new plan, complete or fail an execution in which nothing runs and nothing can begin."""
     due = next((row for row in failed if row.parent and _replans(case, row)), None)
     if due is not None:
         replan(case, due)
@@ -233,5 +233,5 @@ def _end(case: ExecutionCase, failed: list[StepRow]) -> bool:
 
 
 def _replans(case: ExecutionCase, row: StepRow) -> bool:
-    """Whether a failed step waited for those beside it, to have its plan made anew."""
+    """Whether a failed step waited for the steps that ran with it, to have its plan made anew."""
     return chosen(case.spec(row.id).on_fail, None).kind == "replan"

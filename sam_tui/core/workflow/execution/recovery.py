@@ -1,4 +1,4 @@
-"""What follows a failure or a call that was cut off: retry, rollback, replan, ask or abort."""
+"""The action after a failure or an interrupted call: retry, rollback, replan, ask or abort."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ def fail_step(
     percent: int | None = None,
     status: AttemptStatus = "failed",
 ) -> None:
-    """End an attempt as failed and do what the guard, or else its step, says follows."""
+    """End an attempt as failed and carry out the action of the guard, or else of the step."""
     error = "; ".join(failure.message for failure in failures) or "failed"
     case.failures.extend(failures)
     case.close_attempt(attempt, status, error=error)
@@ -128,7 +128,7 @@ def exhausted(case: ExecutionCase, row: StepRow, why: str) -> None:
     """A budget is used up: ask, abort or diverge, as the policy says."""
     message = f"step {row.id}: {row.error}; {why}" if row.error else f"step {row.id}: {why}"
     case.record("budget_exhausted", row.id, reason=why)
-    # Whoever decides later finds the step as one that can be tried again.
+    # For a later decision the step is one that can be tried again.
     case.put(replace(row, status="failed", completed_at=case.now))
     match case.definition.policy.on_exhausted:
         case "ask":
@@ -142,7 +142,7 @@ def exhausted(case: ExecutionCase, row: StepRow, why: str) -> None:
 def end(
     case: ExecutionCase, state: Literal["failed", "diverged", "abandoned"], reason: str
 ) -> None:
-    """End the execution; whatever is open is cancelled."""
+    """End the execution; open attempts are cancelled."""
     cancel(case, None, reason or state)
     for row in case.living():
         if row.status == "running":
@@ -163,7 +163,7 @@ def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow | None) -> No
 
 
 def limit(case: ExecutionCase, row: StepRow) -> int:
-    """How many attempts a step has."""
+    """Return how many attempts a step has."""
     spec = case.spec(row.id)
     if spec.attempts is not None:
         return spec.attempts
@@ -196,7 +196,7 @@ def _put_back(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
 def _replan(
     case: ExecutionCase, row: StepRow, attempt: AttemptRow, failures: Sequence[Failure]
 ) -> None:
-    """Have the plan of a failed step made anew; before that what the step itself says it may try."""
+    """Have the plan of a failed step made anew, after the step's own attempts."""
     spec = case.spec(row.id)
     if row.parent and spec.attempts is not None and row.tries < spec.attempts:
         _retry(case, row, attempt)
@@ -238,7 +238,7 @@ def replan(case: ExecutionCase, row: StepRow) -> None:
 
 
 def open_plan(case: ExecutionCase, plan: str, error: str) -> None:
-    """A plan step is to plan again: what is done stays, everything else of it waits for the answer."""
+    """Have a plan step plan again: finished steps stay, everything else of it waits for the answer."""
     children = [r.id for r in case.living() if r.parent == plan]
     after = dependents(plan, case.needs()) - set(children)
     cancel(case, {plan, *children, *after}, "a new plan is made")
@@ -264,7 +264,7 @@ def plan_of(case: ExecutionCase, row: StepRow) -> str:
 
 
 def fingerprint(step: str, tool: str, kind: str, error: str) -> str:
-    """Which error it is, numbers, quoted texts and places aside."""
+    """Return an id of the error, the same whatever numbers, quoted texts and paths it has."""
     plain = re.sub(r"0x[0-9a-f]+|\d+|\"[^\"]*\"|'[^']*'|/\S+", "#", error.lower())
     return hashlib.sha256(
         f"{step}\n{tool}\n{kind}\n{' '.join(plain.split())}".encode()

@@ -33,7 +33,7 @@ _LONGEST = 4096
 
 @dataclass(frozen=True, slots=True)
 class TokenText:
-    """What a token says about itself; ``issued_at`` is ISO 8601 in UTC."""
+    """The content of a token; ``issued_at`` is ISO 8601 in UTC."""
 
     execution_id: str
     step_name: str
@@ -60,7 +60,7 @@ def token_hash(token: str) -> str:
 
 
 def read_token(token: str) -> TokenText:
-    """What a token says. Raises ``WorkflowRefused`` (``token_malformed``)."""
+    """Parse a token. Raises ``WorkflowRefused`` (``token_malformed``)."""
     try:
         if not token or len(token) > _LONGEST or not token.isascii():
             raise ValueError("empty, too long or not ASCII")
@@ -175,7 +175,7 @@ def describe(
 
 
 def _wish(spec: Step) -> ModelWish:
-    """The model that an llm step of a plan asks for; a name is what was planned, never an output."""
+    """Return the model that an llm step asks for; its name comes from the plan, never from an output."""
     if spec.kind != "llm" or spec.task is None:
         return ModelWish()
     sampling = Sampling.model_validate(spec.task.input)
@@ -186,7 +186,7 @@ def _wish(spec: Step) -> ModelWish:
 def instructions(
     case: ExecutionCase, step: str, scope: dict[str, object], task: TaskRow | None
 ) -> str:
-    """What to do: the workflow's own text, the step's, its item, and why it is tried again."""
+    """Return the task of a step: the workflow's text, the step's, its item, and why it is tried again."""
     spec, row = case.spec(step), case.steps[step]
     parts = [fill_text(spec.prompt, scope) or spec.description]
     if spec.prompt and spec.description:
@@ -208,7 +208,7 @@ def instructions(
 
 
 def _planning(case: ExecutionCase, step: str) -> list[str]:
-    """What a planner may name, and the form of its answer."""
+    """Return the capabilities that a planner may name, and the form of its answer."""
     if case.spec(step).form != "stages":
         return []
     lines: list[str] = []

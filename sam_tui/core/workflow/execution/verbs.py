@@ -1,7 +1,7 @@
 """The verbs that create and steer an execution, each within one transaction.
 
-``STEERING`` has those that steer by their names. ``create`` checks what an execution is given, and pins
-all that it will need.
+``STEERING`` has those that steer by their names. ``create`` checks an execution's parameters, and pins
+everything that it will need.
 """
 
 import json
@@ -138,7 +138,7 @@ def plan_again(case: ExecutionCase, step: str, why: str) -> Advanced:
 
 
 def _run_again(case: ExecutionCase) -> None:
-    """Withdraw what it asks and let it run, if it does not. Raises ``WorkflowRefused``."""
+    """Withdraw the execution's question and let it run, unless it runs. Raises ``WorkflowRefused``."""
     if case.row.state != "running":
         require_next(case.row.id, case.row.state, "running")
         case.change(question_json="")
@@ -146,7 +146,7 @@ def _run_again(case: ExecutionCase) -> None:
 
 
 def _go_on(case: ExecutionCase) -> None:
-    """Run again; what was open gets the time back that it was held up."""
+    """Run again; open attempts get back the time for which they were held up."""
     paused = max(0.0, case.now - case.row.updated_at)
     for attempt in case.attempts():
         if attempt.deadline is not None:
@@ -190,7 +190,7 @@ def _require_no_plan(case: ExecutionCase) -> None:
 
 
 def _failed_step(case: ExecutionCase, step: str) -> str:
-    """The step to open again: the named one, else the one that failed. Raises ``WorkflowRefused``."""
+    """Return the step to open again: the named one, else the failed one. Raises ``WorkflowRefused``."""
     rows = case.living()
     if step:
         if any(row.id == step for row in rows):
@@ -206,13 +206,13 @@ def _failed_step(case: ExecutionCase, step: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be started: the definition, the personas at hand by name, and what is given."""
+    """An order to start an execution: the definition, available personas by name, and parameters."""
 
     definition: WorkflowDefinition
     personas: Mapping[str, str]
     params: Mapping[str, object]
     capabilities: str = ""
-    """What a planner may name, as JSON; empty if no step is planned."""
+    """The planner's capabilities as JSON; empty if no step is planned."""
 
 
 def create(

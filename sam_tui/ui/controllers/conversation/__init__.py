@@ -1,1 +1,1 @@
-"""What begins beside the conversation on show: copies of it, side questions, goals."""
+"""Work that begins beside the displayed conversation: copies of it, side questions, goals."""

@@ -61,7 +61,7 @@ class BesideTurns:
         self._context.app.run_worker(ask, name="aside", group="aside", exclusive=True)
 
     def pursue(self, check: str) -> None:
-        """Begin a goal; without a command, leave the one that is pursued."""
+        """Begin a goal; without a command, drop the present one."""
         if not check:
             left, self._goal = self._goal, None
             self._context.notice(
@@ -81,7 +81,7 @@ class BesideTurns:
         """A turn has ended: check the goal, and begin the next turn where it is not reached."""
         goal, finished = self._goal, worker.result
         if goal is None or turns is not self._turns or turns.running:
-            return  # what the person typed meanwhile runs first
+            return  # prompts typed meanwhile run first
         if not isinstance(finished, TurnFinished):
             self._goal = None
             self._context.notice("The goal is ended: its turn was cancelled or failed.")

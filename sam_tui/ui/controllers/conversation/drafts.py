@@ -98,12 +98,12 @@ class PromptDrafts:
             self.keep(left)
             self._area.put(draft)
         elif self._key == self._begin:
-            self.keep("")  # what was written before the first prompt goes along
+            self.keep("")  # text written before the first prompt moves along
         self._key = key
 
 
 def _storable(text: str) -> str:
-    """A draft as it is stored: one that is too long ends with a note that says so."""
+    """Return a draft in its stored form: one that is too long ends with a note that says so."""
     return text if len(text) <= LONGEST else text[:LONGEST] + _CUT.format(most=LONGEST)
 
 

@@ -17,7 +17,7 @@ _ENDS_HERE = "This is a copy that ends here. The original is unchanged; /resume 
 
 
 class Forks:
-    """Opens copies; the original stays as it is."""
+    """Opens copies; the original is unchanged."""
 
     def __init__(self, context: Context, conversations: Conversations) -> None:
         self._context = context

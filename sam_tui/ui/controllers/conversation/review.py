@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ConversationReview:
-    """Opens the review of all changes of the conversation, and does what the person chooses in it."""
+    """Opens the review of all changes of the conversation, and carries out the person's choices in it."""
 
     def __init__(
         self, context: Context, current: CurrentConversation, submit: Callable[[str], None]

@@ -121,7 +121,7 @@ class ConversationTabs:
         self.draw()
 
     def _obey(self, words: str) -> None:
-        """Do what the argument of ``/conversation`` asks for."""
+        """Carry out the argument of ``/conversation``."""
         match words.strip():
             case "new":
                 self.open_new()

@@ -1,4 +1,4 @@
-"""Announces as plain lines what others see at a glance: beginning and end of work, questions, todos."""
+"""Announces as plain lines what the screen shows: beginning and end of work, questions, todos."""
 
 import time
 
@@ -20,7 +20,7 @@ class Announcer:
         self._since = time.monotonic()
 
     def announce(self, event: events.Event) -> None:
-        """Say an event in words for a person who does not see the screen."""
+        """Announce an event in words to a person who does not see the screen."""
         match event:
             case events.TurnStarted():
                 self._since = time.monotonic()

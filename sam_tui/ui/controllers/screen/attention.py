@@ -31,7 +31,7 @@ class _Terminal(Protocol):
 
 
 class WindowTitle:
-    """The title of the window around: state and folder, or what the program in the terminal wants."""
+    """The title of the window around: state and folder, or the title of the program in the terminal."""
 
     def __init__(self, emit: Callable[[str], None]) -> None:
         self._emit = emit

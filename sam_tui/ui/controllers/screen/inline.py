@@ -26,7 +26,7 @@ _ROOMY = 24
 
 
 class InlineTerminal(Protocol):
-    """What an inline driver can do besides drawing."""
+    """The abilities of an inline driver besides drawing."""
 
     region: "Region"
     placed: bool
@@ -42,7 +42,7 @@ class InlineTerminal(Protocol):
 
 
 class InlineScreen:
-    """Keeps the rows below the text as few as they can be. ``settle`` is called after each frame."""
+    """Keeps the rows below the text as few as possible. ``settle`` is called after each frame."""
 
     def __init__(self, app: App[None], chat: ChatScreen) -> None:
         self._app = app

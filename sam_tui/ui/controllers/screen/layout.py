@@ -1,4 +1,4 @@
-"""How the screen is divided: the side column and the layouts, remembered for the next start."""
+"""The division of the screen: the side column and the layouts, remembered for the next start."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -31,7 +31,7 @@ class LayoutActions:
         }
 
     def _side(self, argument: str) -> None:
-        """Show or hide the column, as the width has it; or what ``/side`` asks."""
+        """Show or hide the column, by the width or the argument of ``/side``."""
         wish, layout = argument.strip().lower().removesuffix("%"), self._screen.layout_wish
         if not wish and self._screen.narrow:
             self._screen.show_side(not self._screen.side_shown)

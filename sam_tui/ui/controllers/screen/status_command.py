@@ -1,4 +1,4 @@
-"""The person's own program whose output stands in the status bar."""
+"""The person's own program whose output is shown in the status bar."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ _MOST_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class StatusCommand:
-    """``words`` are run every so many seconds; the first line of what they print is shown."""
+    """``words`` run every so many seconds; the first line of their output is shown."""
 
     words: Sequence[str]
     seconds: float
@@ -55,7 +55,7 @@ def state_of(standing: Standing, busy: bool) -> str:
 
 
 async def output_of(words: Sequence[str], state: str) -> str:
-    """The first line that a program prints, in plain text; what went wrong in its place."""
+    """Return the first line that a program prints, in plain text; the fault in its place."""
     try:
         process = await started(words, answers=True)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The actions on what runs in terminals, by their names; recordings: made, listed, played, copied."""
+"""The actions on terminals, by their names; recordings: made, listed, played, copied."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -87,7 +87,7 @@ class TerminalRecordings:
             self._context.screen.set_focus(view)
 
     def export(self, path: str) -> None:
-        """Write a copy without secrets beside a recording."""
+        """Write a copy without secrets next to a recording."""
         self._context.app.run_worker(self._export(path), group="export")
 
     async def _export(self, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Shows commands of the agent that run for more than a moment, each live in a tab of its own."""
+"""Shows commands of the agent that run for more than a moment, each live in its own tab."""
 
 import time
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _MOST_OUTPUT = 100_000
 
 @dataclass(slots=True)
 class WatchedCommand:
-    """A command of the conversation on show; ``printed`` is what came before its ``view``."""
+    """A command of the displayed conversation; ``printed`` is the output before its ``view``."""
 
     command: str
     since: float
@@ -29,7 +29,7 @@ class WatchedCommand:
 
 
 class WatchedCommands:
-    """Shows what a command prints while it runs, if the column of terminals is open.
+    """Shows the output of a running command, if the column of terminals is open.
 
     The output comes from the call's progress, which the shield has redacted like the result. The tab
     stays after the command's end, until another command needs one or another conversation is displayed.

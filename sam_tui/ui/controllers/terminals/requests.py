@@ -54,7 +54,7 @@ class TerminalRequests:
         self._last_bell = 0.0
 
     def handle(self, message: TerminalAsked) -> None:
-        """Do what a terminal view asks for."""
+        """Carry out a request of a terminal view."""
         view, text = message.view, message.value if isinstance(message.value, str) else ""
         if not isinstance(view, TerminalView):
             return  # nothing else asks
@@ -91,7 +91,7 @@ class TerminalRequests:
         if not await view.interrupting.end(session):
             self._context.notify_briefly("The command did not end on INT, TERM or KILL.")
 
-    # ---- what is at hand
+    # ---- the present text
 
     def use(self, target: str, view: TerminalView, text: str = "") -> None:
         """Send or open in the pager or editor: the marked text, else the last output, else all."""
@@ -163,8 +163,8 @@ class TerminalRequests:
         self._app.copy_to_clipboard(wish.text)
 
     async def _allowed(self, request: ApprovalRequest, named: tuple[str, ...]) -> str:
-        """What the person allowed: nothing, ``once`` or ``session``. The log records the request; of a
-        clipboard only the length."""
+        """Ask the person, and return nothing, ``once`` or ``session``. The log records the request; of
+        a clipboard only the length."""
         runtime = self._runtime
         answer = await ask_person(runtime.inquiries, runtime.executor.record, request, named=named)
         if answer is None:

@@ -48,7 +48,7 @@ class Shells:
                 self.restart(view)
 
     def restart(self, view: TerminalCanvas) -> None:
-        """Open a shell in a tab, in place of the one that ended there."""
+        """Open a shell in a tab, in place of the ended one."""
         if not self._closed and isinstance(view, TerminalView):
             # Called by the worker: if it is replaced before it begins, no coroutine remains unawaited.
             opening = partial(self._open, view)

@@ -59,7 +59,7 @@ def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> S
 
 
 def _waiting(session: "TerminalSession", name: str, command: str, *, agents: bool) -> SessionNotice:
-    """The notice of a session whose program waits, and what it waits for."""
+    """Return the notice of a session whose program waits, with the reason."""
     wants = _wants(session, session.activity.state)
     if wants:
         asks = wants.startswith("waits")
@@ -93,7 +93,7 @@ def _ended(last: "CommandRecord", name: str) -> SessionNotice | None:
 
 
 def _wants(session: "TerminalSession", state: "TerminalState") -> str:
-    """What is waited for: the person and why, hidden input, or the question before the cursor."""
+    """Return what is waited for: the person and why, hidden input, or the question before the cursor."""
     if session.turns.holder == "person" and session.conversation is not None:
         reason = f": {one_line(session.turns.reason, _QUESTION)}" if session.turns.reason else ""
         return f"waits for you{reason}"

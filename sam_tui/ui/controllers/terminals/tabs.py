@@ -32,7 +32,7 @@ class Tabs:
         }
 
     def _tab(self, argument: str) -> None:
-        """What ``/tab`` asks: new, close, rename NAME, next, previous, a number or a name."""
+        """Carry out ``/tab``: new, close, rename NAME, next, previous, a number or a name."""
         word, _, title = argument.strip().partition(" ")
         match word:
             case "" | "next":

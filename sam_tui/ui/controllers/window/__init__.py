@@ -1,1 +1,1 @@
-"""The model's context window: what the next request contains, compaction, pins, and past model calls."""
+"""The model's context window: the content of the next request, compaction, pins, and past model calls."""

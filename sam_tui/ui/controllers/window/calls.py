@@ -1,4 +1,4 @@
-"""/xray: the model calls of the conversation on show, each opened as it was sent."""
+"""/xray: the model calls of the displayed conversation, each opened as it was sent."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -41,7 +41,7 @@ def show_calls(context: Context, current: CurrentConversation) -> None:
 
 
 def _choice(call: "ModelCall") -> Choice:
-    """What fits a row of 80 columns; the rest of it stands below the list."""
+    """Return a row that fits 80 columns; the rest of the call is shown below the list."""
     usage = call.usage
     money = "–" if usage.cost is None else f"${usage.cost:.4f}"
     words = [

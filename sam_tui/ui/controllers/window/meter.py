@@ -1,4 +1,4 @@
-"""What the next request contains and costs, what compaction removes first, and what the cache saved."""
+"""The contents and cost of the next request, what compaction removes first, and what the cache saved."""
 
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,7 @@ def cache_share(usage: Usage) -> str:
 
 
 def cache_miss(prefix: SentPrefix | None, usage: Usage) -> str:
-    """Why a request did not extend the one before it, in words; empty where it did."""
+    """Return why a request did not extend the one before it, in words; empty if it did."""
     if prefix is None or not prefix.culprit:
         return ""
     share = prefix.same / prefix.size if prefix.size else 0

@@ -1,4 +1,4 @@
-"""/reminders: shows what each reminder told the model, and mutes or pins it."""
+"""/reminders: shows the text of each reminder to the model, and mutes or pins it."""
 
 import time
 from functools import partial

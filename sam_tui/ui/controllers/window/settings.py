@@ -153,7 +153,7 @@ class SettingActions:
 
 
 def welcome(runtime: "Runtime") -> tuple[str, ...]:
-    """Three lines that say what the agent may do here."""
+    """Return three lines about what the agent may do here."""
     sandbox = runtime.commands.expected.kind
     held = (
         f"run in a sandbox ({sandbox})"

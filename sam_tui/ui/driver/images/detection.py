@@ -25,7 +25,7 @@ def answers_safely(environment: Mapping[str, str]) -> bool:
 
 
 def protocol_of(name: str, attributes: frozenset[str]) -> Protocol | None:
-    """How a terminal of this name and with these attributes takes images."""
+    """Return how a terminal of this name and with these attributes takes images; None if it does not."""
     if version := _KITTY.match(name):
         return "kitty" if (int(version[1]), int(version[2])) >= _FIRST_KITTY else None
     if name.startswith("ghostty"):

@@ -1,9 +1,9 @@
 """Images that lie over cells (iTerm2, sixel), erased in time so that no pixel remains at a wrong place.
 
 An image is drawn when all cells of its picture are on the screen and have been for a moment. A terminal
-that draws a cell erases the image there. So when a cell of the picture changes or moves, every cell below
-the image is written again; and when cells below it were written, the image is drawn again. Meanwhile the
-terminal does not scroll rows, because terminals differ in what they do to images then.
+that draws a cell erases the image there. So when a cell of the picture changes or moves, every cell
+below the image is written again; and when cells below it were written, the image is drawn again.
+Meanwhile the terminal does not scroll rows, because terminals treat images differently then.
 """
 
 import time
@@ -114,7 +114,7 @@ class Overlays:
         return f"\x1b7{''.join(parts)}\x1b8" if parts else ""
 
     def _whole(self, rows: Mapping[int, CellRow], height: int) -> dict[int, ImagePlace]:
-        """The pictures of which every cell stands in its place; not in the last row, which may scroll."""
+        """Return the pictures with every cell in its place; not in the last row, which may scroll."""
         starts = {y: self._starts_of(y, row) for y, row in rows.items() if y < height - 1}
         whole: dict[int, ImagePlace] = {}
         for top, row_starts in starts.items():

@@ -1,4 +1,4 @@
-"""Pictures on the screen: cells that say which part of which image they are, and what is written for them.
+"""Pictures on the screen: cells that say which part of which image they are, and the output for them.
 
 A cell of a picture is a half block with marks behind it, which no terminal gives a cell. Where the
 terminal takes no images, or the cell is covered, tinted or cut, the half block is drawn. kitty's images are

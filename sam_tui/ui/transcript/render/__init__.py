@@ -1,1 +1,1 @@
-"""How each kind of content becomes rows of strips; nothing here knows a widget."""
+"""Rendering of each kind of content as rows of strips; nothing here knows a widget."""

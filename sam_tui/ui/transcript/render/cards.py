@@ -69,7 +69,7 @@ def _badges(canvas: Canvas, card: Card) -> list[Span]:
 
 
 def _ending(palette: Palette, display: Terminal, *, failed: bool) -> list[Span]:
-    """How a command ended, or that it still runs; empty for a display that is no command."""
+    """Return how a command ended, or that it still runs; empty for a display that is no command."""
     code = display.exit_code
     if code is not None:
         return [(f"  exit {code}", palette.good if code == 0 else palette.bad)]
@@ -86,7 +86,7 @@ def _duration(seconds: float) -> str:
 
 
 def _opened(canvas: Canvas, card: Card) -> None:
-    """Everything: the arguments as the model wrote them, then the result."""
+    """Draw everything: the arguments as the model wrote them, then the result."""
     if card.arguments.strip() not in ("", "{}"):
         _lines(canvas, clean(card.arguments), canvas.palette.faint, limit=12)
     if not card.displays and card.output:
@@ -208,7 +208,7 @@ def _draw_lines(canvas: Canvas, lines: Sequence[str], style: Style) -> None:
 
 
 def draw_reasoning(canvas: Canvas, content: Reasoning, *, opened: bool) -> None:
-    """What the model thought: one line with a count when folded."""
+    """Draw the model's reasoning: one line with a count when folded."""
     palette = canvas.palette
     text = clean(content.text).strip("\n")
     words = len(text.split())

@@ -60,7 +60,7 @@ def language_of_path(path: str) -> str:
 
 
 class Highlighter:
-    """Colours lines as they come; the lexer's state is kept from one feeding to the next."""
+    """Colours lines as they come; the lexer's state is kept between feedings."""
 
     def __init__(self, language: str, palette: Palette) -> None:
         self._lexer = _lexer(language.lower()) if language and language.isascii() else None
@@ -86,7 +86,7 @@ class Highlighter:
         return rows[: len(lines)]
 
     def peek(self, line: str) -> list[Span]:
-        """The spans of a line that is not finished yet; the state stays as it is."""
+        """Return the spans of an unfinished line; the state is unchanged."""
         saved = list(self._stack)
         try:
             return self.feed(line)[0]

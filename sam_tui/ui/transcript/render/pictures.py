@@ -40,7 +40,7 @@ def ground_of(palette: Palette) -> Colour:
 
 
 def _cells(raster: Raster, room: int, ground: Colour) -> Cells:
-    """The cells; in a pane that is too narrow each stands for several."""
+    """Return the cells; in a pane that is too narrow each stands for several."""
     columns = min(raster.width, room)
     step = raster.width / columns
     rows = max(1, round(raster.height / step))

@@ -42,7 +42,7 @@ class Row:
 
 
 def wrap(text: str, width: int) -> list[tuple[int, int, str]]:
-    """Where to break one line: ``(start, end, glue)`` per row, in characters.
+    """Return where to break one line: ``(start, end, glue)`` per row, in characters.
 
     Breaks at spaces; a word wider than ``width`` cells is cut. Linear in the length of the text.
     """
@@ -149,7 +149,7 @@ class Canvas:
 
     @property
     def room(self) -> int:
-        """Cells left for content beside the leads."""
+        """The cells for content next to the leads."""
         return max(1, self.width - 1 - sum(cell_len(lead.following[0]) for lead in self.leads))
 
     def push(self, lead: Lead) -> bool:

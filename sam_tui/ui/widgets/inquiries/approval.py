@@ -24,7 +24,7 @@ _MOVES = {"left": -1, "shift+tab": -1, "right": 1, "tab": 1}
 _AROUND_LABEL = 4
 """The columns of a button in addition to its label."""
 _SHORT, _SHORT_GRID = 20, 30
-"""With fewer rows, the description of what a button covers scrolls with the details; the second number
+"""With fewer rows, the description of a button's scope scrolls with the details; the second number
 applies if the buttons stand in columns, where it takes more rows."""
 _SCROLLBAR = 2
 """The columns of the scrollbar beside the text."""
@@ -88,7 +88,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self._buttons = card.buttons_of(request)
 
     def compose(self) -> ComposeResult:
-        """Details with the preview, what the buttons cover, the buttons, the comment line."""
+        """Compose details with the preview, the scopes of the buttons, the buttons, the comment line."""
         inner, outer = self._covered
         with self._details:
             yield self._lines
@@ -101,8 +101,8 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         yield self._comment
 
     def number_among(self, number: int, total: int, alike: Sequence[Inquiry]) -> None:
-        """Say how many questions wait, and offer to answer all of this kind. What was listed before and no
-        longer waits is dropped."""
+        """Say how many questions wait, and offer to answer all of this kind. Questions that no longer
+        wait are dropped."""
         super().number_among(number, total, alike)
         self._kind = alike
         if len(alike) > 1:
@@ -216,7 +216,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._choose(event.button.id or "")
 
     def on_scope_marked(self, event: ScopeMarked) -> None:
-        """A click on a scope shows what it would have covered."""
+        """Show the past calls that a clicked scope would have covered."""
         event.stop()
         if self._scopes is not None:
             self._scopes.listed.mark(event.index)
@@ -276,7 +276,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self.screen.set_focus(self)
 
     def _write(self) -> None:
-        """Write the card at its present width, or at what it may have before the first layout."""
+        """Write the card at its present width, or before the first layout at its likely one."""
         request = self._request
         width = card.CardWidth(
             (self.size or self.screen.size).width - _SCROLLBAR, whole=self._whole

@@ -55,7 +55,7 @@ WHOLE = CardWidth(0, whole=True)
 def approval_lines(request: ApprovalRequest, width: CardWidth = WHOLE) -> Content:
     """The question line by line: operation, targets, reason, folder.
 
-    What may be long stands last: no command pushes the reason and the target out of view.
+    Long parts come last: no command pushes the reason and the target out of view.
     """
     summary = visible_line(request.summary)
     rows = [Content.assemble((visible_line(request.operation), "bold $accent"), "  ")]
@@ -174,7 +174,7 @@ def _diff_lines(diff: "Diff", width: CardWidth) -> Sequence[Content]:
 
 
 def _wrapped(content: Content, room: int) -> Sequence[Content]:
-    """The rows of a line where there is a width to fit, else the line as it is."""
+    """Return the rows of a line for a width; without a width, the line unchanged."""
     return content.wrap(room) if room >= _LEAST and content.cell_length > room else [content]
 
 
@@ -196,8 +196,8 @@ class ApprovalButton:
 def buttons_of(request: ApprovalRequest) -> dict[str, ApprovalButton]:
     """The buttons of a request by their keys.
 
-    1 to 4 always mean the same: once, for some minutes, deny, deny with a comment; 5 opens what is
-    wider; from 6 on stand other ways to say yes that the request brings.
+    1 to 4 always mean the same: once, for some minutes, deny, deny with a comment; 5 opens wider
+    scopes; from 6 on come further scopes of the request.
     """
     offered = request.choices or (ScopeChoice("once", "this call only", "once"),)
     names = {choice.id for choice in offered}

@@ -1,4 +1,4 @@
-"""What a call would write, changed by the person before they allow it."""
+"""The content that a call would write, changed by the person before they allow it."""
 
 from typing import cast
 
@@ -52,7 +52,7 @@ class DraftScreen(ModalScreen[str | None]):
         self.set_focus(self._area)
 
     def action_keep(self) -> None:
-        """Use the text as it is now."""
+        """Use the present text."""
         self.dismiss(self._area.text)
 
     def action_leave(self) -> None:

@@ -1,4 +1,4 @@
-"""What every question in place of the prompt shares: its place in the row, and its guard."""
+"""The base of every question in place of the prompt: its place in the row, and its guard."""
 
 from collections.abc import Callable, Sequence
 
@@ -76,6 +76,6 @@ class InquiryPanel(KeyFrame):
 
 
 def swallow(event: events.Key) -> None:
-    """Let nobody else see a key."""
+    """Stop a key, so that nothing else gets it."""
     event.stop()
     event.prevent_default()

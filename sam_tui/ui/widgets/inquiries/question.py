@@ -37,8 +37,8 @@ _SEVERAL = "↑↓ and Space or numbers, Enter answers · or write · Esc cancel
 
 @dataclass(frozen=True, slots=True)
 class InquirySurroundings:
-    """What a panel needs from the screen: how long it ignores keys, whether it takes the focus once it is
-    drawn, and the styles of the transcript."""
+    """The parts of the screen that a panel needs: how long it ignores keys, whether it takes the focus
+    once it is drawn, and the styles of the transcript."""
 
     patience: Patience
     grabs: Callable[[], bool]
@@ -88,7 +88,7 @@ class QuestionText(Static):
         self._width = 0
 
     def on_resize(self) -> None:
-        """As wide as there is room."""
+        """Draw the text as wide as there is room."""
         from sam_tui.ui.transcript.render.markdown import draw_markdown
         from sam_tui.ui.transcript.render.rows import Canvas, Lead
 
@@ -145,7 +145,7 @@ class QuestionPanel(InquiryPanel):
         yield self._reply
 
     def _by_number(self, text: str) -> str:
-        """The choice with this number; any other text, or one that is a choice itself, unchanged."""
+        """Return the choice with this number; any other text, or a choice itself, unchanged."""
         choices = self._question.choices
         if text in choices:
             return text

@@ -48,7 +48,7 @@ def ways_in(session: "TerminalSession") -> str:
 
 
 def holder_badge(session: "TerminalSession | None") -> tuple[str, str]:
-    """Text and style: who types into a session of the agent, and why the person should."""
+    """Return text and style: who types into a session of the agent, and why the person should."""
     if session is None or session.conversation is None or not session.running:
         return "", ""
     match session.turns.holder:
@@ -62,5 +62,5 @@ def holder_badge(session: "TerminalSession | None") -> tuple[str, str]:
 
 
 def end_words(session: "TerminalSession") -> str:
-    """How its program ended."""
+    """Return how its program ended, in words."""
     return "ended: " + ("a signal" if session.exit_code is None else f"exit {session.exit_code}")

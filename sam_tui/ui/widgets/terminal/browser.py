@@ -35,7 +35,7 @@ _LONGEST_NEEDLE = 200
 
 
 class Browser:
-    """A cursor in the terminal's output (``kind``), and what the person has selected and found there."""
+    """A cursor in the terminal's output (``kind``), and the person's selection and search in it."""
 
     def __init__(self, screen: "Screen") -> None:
         self.marking: Marking | None = None

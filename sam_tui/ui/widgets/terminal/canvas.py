@@ -40,7 +40,7 @@ class TerminalCanvas(Widget):
     """Draws a terminal with its cursor, selection and search hits. It handles no input."""
 
     COMPONENT_CLASSES = {"terminal--hit", "terminal--present-hit"}  # noqa: RUF012
-    ALLOW_SELECT = False  # marks are kept by cell in all that is kept, not only in what is in sight
+    ALLOW_SELECT = False  # marks are by cell of all stored rows, not only of the visible ones
 
     def __init__(self, *, waiting: str, id: str) -> None:
         super().__init__(id=id)
@@ -89,7 +89,7 @@ class TerminalCanvas(Widget):
         self.redraw()
 
     def undraw(self) -> None:
-        """Show nothing; what was shown goes on."""
+        """Show nothing; the content goes on changing."""
         if self._stop_watching is not None:
             self._stop_watching()
         self._stop_watching = None
@@ -101,7 +101,7 @@ class TerminalCanvas(Widget):
         """The link at a cell of the view."""
         return next((link for link in self._links.get(y, ()) if link[0] <= x < link[1]), None)
 
-    # ---- for whoever adds input
+    # ---- for classes that add input
 
     def painted(self) -> None:
         """Called after every frame."""
@@ -112,12 +112,12 @@ class TerminalCanvas(Widget):
     # ---- frames
 
     def on_show(self) -> None:
-        """Draw what happened while the terminal was hidden."""
+        """Draw the changes since the terminal was hidden."""
         self.looked_at = True
         self.redraw()
 
     def on_hide(self) -> None:
-        """Nobody looks: nothing is drawn."""
+        """Stop drawing while the view is hidden."""
         self.looked_at = False
         self.still()
 
@@ -161,7 +161,7 @@ class TerminalCanvas(Widget):
         return regions
 
     def _follow_cursor(self, screen: "Screen") -> list[Region]:
-        """The rows that the cursor left and came to."""
+        """Return the rows that the cursor left and entered."""
         cursor, before = screen.cursor, self._cursor
         if cursor == before:
             return []
@@ -200,7 +200,7 @@ class TerminalCanvas(Widget):
         self.refresh()
 
     def remark(self) -> None:
-        """Draw only what changed in selection and hits."""
+        """Draw only the changes of selection and hits."""
         if self.displayed is not None:
             self._overlays_moved()
             self.painted()
@@ -213,11 +213,11 @@ class TerminalCanvas(Widget):
 
     @property
     def row_width(self) -> int:
-        """How many cells of a row are made ready to be drawn."""
+        """The number of cells of a row that are made ready to be drawn."""
         return self.size.width
 
     def _place(self, row: int) -> Region:
-        """Where a row of the screen is drawn."""
+        """Return the region in which a row of the screen is drawn."""
         return Region(0, row - self.origin[1], self.size.width, 1)
 
     def _note_links(self, y: int, links: list[Link]) -> None:
@@ -227,7 +227,7 @@ class TerminalCanvas(Widget):
             self._links.pop(y, None)
 
     def _overlays_moved(self) -> bool:
-        """Follow what is marked and found while the screen changes; whether any of it moved."""
+        """Move the selection and search matches along with the screen; return whether any of them moved."""
         assert self.displayed is not None
         before = (self._top, self._stretch)
         self._top = self.displayed.screen.scrollback.top
@@ -275,7 +275,7 @@ class TerminalCanvas(Widget):
     # ---- rows
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Rows as they are kept: Textual's own way makes each anew, for borders that are not here.
+        """Return the stored rows: Textual would make each anew, for borders that are not here.
 
         A frame may come between a new size and the rows for it.
         """
@@ -308,7 +308,7 @@ class TerminalCanvas(Widget):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        """One row, with what is marked and found in it, and with the cursor where the keys go."""
+        """Return one row with selection and search matches, and with the cursor where the keys go."""
         session = self.displayed
         if session is None or y >= len(self._strips):
             base = self.rich_style

@@ -1,4 +1,4 @@
-"""Screen rows as strips: the styles of cells, where links lead, and what is laid over a row."""
+"""Screen rows as strips: the styles of cells, the targets of links, and overlays of a row."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -89,7 +89,7 @@ class Painter:
 
 
 def links_of(runs: "Sequence[CellRun]") -> list[Link]:
-    """Where a row's links are; neighbours with one address are one link."""
+    """Return the places of a row's links; neighbours with one address are one link."""
     links: list[Link] = []
     column = 0
     for run in runs:

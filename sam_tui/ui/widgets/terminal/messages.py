@@ -27,7 +27,7 @@ class TerminalAsked(Message):
     """A terminal, or its program, wants something of the workbench.
 
     ``clipboard`` comes with the request, ``link`` with the address, ``copy``, ``send``, ``pager`` and
-    ``editor`` with the text (empty: what is at hand); ``bell``, ``title``, ``colours`` and ``end`` (of
+    ``editor`` with the text (empty: the present one); ``bell``, ``title``, ``colours`` and ``end`` (of
     the command that runs) with nothing.
     """
 

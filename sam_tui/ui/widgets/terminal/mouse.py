@@ -22,7 +22,7 @@ Wheel = Literal["wheel_up", "wheel_down", "wheel_left", "wheel_right"]
 
 
 class Pointed(Protocol):
-    """What the mouse is over: a view of a terminal."""
+    """A view of a terminal that the mouse is over."""
 
     marking: Marking | None
     browser: "Browser | None"

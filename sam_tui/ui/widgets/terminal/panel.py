@@ -193,8 +193,8 @@ class TerminalPanel(Vertical):
         return view
 
     def add_command(self, output: "FollowedOutput", command: str) -> "CommandView | None":
-        """A tab for what a command of the agent prints, in place of one that ended; None when there are
-        too many. It is on show unless the person is in another."""
+        """Add a tab for the output of a command of the agent, in place of an ended one; None if there
+        are too many. It is displayed unless the person is in another."""
         from sam_tui.ui.widgets.terminal.replay import CommandView
 
         for view in [view for view in self._commands if view.over and not view.has_focus]:
@@ -268,7 +268,7 @@ class TerminalPanel(Vertical):
         recording = "● rec " if view.recording else ""
         between = " · " if text and view.label else ""
         room = self.size.width - _BESIDE - cell_len(recording + between + view.label)
-        # The reason gives way: the keys are what the person needs.
+        # The reason is cut, because the person needs the keys.
         text = one_line(text, max(_BADGE, room))
         badge = [(recording, "$error"), (text, style), (between, "$text-muted")]
         self.border_subtitle = Content.assemble(*badge, view.label)
@@ -311,11 +311,11 @@ class TerminalPanel(Vertical):
 
     @property
     def _shown_style(self) -> str:
-        """How the name of the tab on show looks, with the keys and without."""
+        """The style of the name of the displayed tab, with the focus and without."""
         return _WITH_KEYS if self._current.has_focus else _WITHOUT_KEYS
 
     def _words(self, view: TerminalView, tabs: list[TerminalView]) -> str:
-        """What the border says of a tab: number, name, news from while it was hidden, how to close it."""
+        """Return the border's words on a tab: number, name, news since it was hidden, how to close it."""
         number = f"{tabs.index(view) + 1} " if len(tabs) > 1 else ""
         mark = _NEWS_MARKS.get(view.news, "")
         close = f" {_CLOSE}" if view is self._current and len(tabs) > 1 else ""

@@ -31,7 +31,7 @@ _WIDE = 80
 
 
 class WatchedView(TerminalView):
-    """Nothing in it takes text, opens a link or sets a title."""
+    """A view that takes no text, opens no link and sets no title."""
 
     TAKES_TEXT = False
 
@@ -59,7 +59,7 @@ class CommandView(WatchedView):
         self._state = ("runs, read only", "$accent")
 
     def on_mount(self) -> None:
-        """Show what came so far."""
+        """Show the output so far."""
         self.draw(self.output)
         self.painted()
 
@@ -95,7 +95,7 @@ class CommandView(WatchedView):
 
 
 class ReplayView(WatchedView):
-    """Plays one recording. What is larger than the view is drawn around its cursor."""
+    """Plays one recording. A screen larger than the view is drawn around its cursor."""
 
     WAY_OUT = "replay: Ctrl+] leaves, q closes"
 
@@ -121,7 +121,7 @@ class ReplayView(WatchedView):
         """Close the player of this view."""
         self.playback.close()
 
-    # ---- what is drawn
+    # ---- drawing
 
     @property
     def row_width(self) -> int:
@@ -133,7 +133,7 @@ class ReplayView(WatchedView):
         screen = self.playback.screen
         size = (screen.columns, screen.rows)
         if screen is not self._drawn_of[0] or size != self._drawn_of[1]:
-            # Sought backwards, or another size: what was drawn and marked is not of this screen.
+            # Sought backwards, or another size: drawn rows and marks are not of this screen.
             self._drawn_of = (screen, size)
             self.marking = None
             self.look_back(False)
@@ -220,7 +220,7 @@ class ReplayView(WatchedView):
         return True
 
     def _key_table(self) -> dict[str, Callable[[], object]]:
-        """What each key of the player does."""
+        """Return the action of each key of the player."""
         playback = self.playback
         keys: dict[str, Callable[[], object]] = {
             "space": lambda: (playback.pause if playback.playing else playback.play)(),
@@ -257,7 +257,7 @@ class ReplayView(WatchedView):
 
 
 def _shifted(start: int, position: int, room: int, whole: int) -> int:
-    """Where a stretch of ``room`` of ``whole`` cells begins, so that a place is in it."""
+    """Return the start of a stretch of ``room`` of ``whole`` cells that contains a position."""
     if whole <= room or room <= 0:
         return 0
     if position < start:

@@ -40,7 +40,7 @@ class TerminalPast(TerminalCanvas):
     # ---- looking back, marks
 
     def scroll_lines(self, lines: int) -> None:
-        """Move the view through what is kept; negative is up."""
+        """Move the view through the stored rows; negative is up."""
         if self.displayed is not None:
             screen = self.displayed.screen
             screen.scroll(lines)

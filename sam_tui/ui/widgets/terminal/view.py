@@ -23,7 +23,7 @@ _WITHOUT_FULL_SCREEN = ("shift+pageup", "shift+pagedown", ZOOM)
 """Keys that the workbench handles unless a full-screen program runs."""
 _MOST_AHEAD = 1000
 """The most keys that wait for a shell to start."""
-_LONGEST_KEY = 64  # bytes; what is longer was pasted
+_LONGEST_KEY = 64  # bytes; longer input was pasted
 
 
 class TerminalView(TerminalPast, can_focus=True):
@@ -59,7 +59,7 @@ class TerminalView(TerminalPast, can_focus=True):
         """Handles a Ctrl+C that the program ignores."""
 
     def attach(self, session: "TerminalSession") -> None:
-        """Show this session from now on, and hear what its programs ask of the workbench."""
+        """Show this session from now on, and take the requests of its programs to the workbench."""
         self.detach()
         self.session = session
         self.draw(session)
@@ -122,7 +122,7 @@ class TerminalView(TerminalPast, can_focus=True):
         self._note("output")
 
     def mark_seen(self) -> None:
-        """The person looks: what happened before is no news."""
+        """Clear the marks of news: the person looks."""
         if self.news:
             self.news = ""
             self.post_message(messages.Relabelled())
@@ -159,7 +159,7 @@ class TerminalView(TerminalPast, can_focus=True):
     # ---- size, focus
 
     def on_show(self) -> None:
-        """Clear the mark of what happened while the view was hidden."""
+        """Clear the mark of events that happened while the view was hidden."""
         self.mark_seen()
         super().on_show()
 
@@ -229,7 +229,7 @@ class TerminalView(TerminalPast, can_focus=True):
         return self.session is not None and self.session.screen.alternate
 
     def _takes_or_gives(self, session: "TerminalSession", key: str) -> bool:
-        """Handle the keys that change who types while nobody may; the workbench gets all other keys."""
+        """Handle the keys that change who types while nobody may; all other keys are the workbench's."""
         if key not in ("enter", "a"):
             return False
         session.turns.pass_to("person" if key == "enter" else "agent")
@@ -290,7 +290,7 @@ class TerminalView(TerminalPast, can_focus=True):
             self._ahead.append(give)
 
     def type(self, data: bytes) -> bool:
-        """Send the program what the person typed; False if there was nothing to send or no session."""
+        """Send the program the person's input; False if there was nothing to send or no session."""
         if not data:
             return False
         self.to_newest()
@@ -325,7 +325,7 @@ class TerminalView(TerminalPast, can_focus=True):
             self._pointer.pressed(self._pointed, event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drags, and what the pointer is over."""
+        """Handle a drag, or the link that the pointer is over."""
         if self._pointed is not None:
             self._pointer.moved(self._pointed, event)
 

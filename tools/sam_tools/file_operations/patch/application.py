@@ -200,7 +200,7 @@ class _Text:
         return _Row(raw, self.separator)
 
     def lines_between(self, begin: int, stop: int) -> list[str]:
-        """A range of lines as they stand in the file, as one text; empty for an empty range."""
+        """Return a range of lines of the file unchanged, as one text; empty for an empty range."""
         if begin == stop:
             return []
         end = "" if self.unended and stop == len(self._raw) else self.separator
@@ -299,7 +299,7 @@ def _changed(text: _Text, spot: HunkPosition, hunk: Hunk) -> list[_Row]:
     index = 0
     for line in lines:
         if line.mark == "+":
-            # Where a file mixes line ends, new lines are like those around them.
+            # If a file mixes line ends, new lines have those of the lines around them.
             around = ends[max(index - 1, 0) :][:1] or ends[-1:] or [text.usual]
             end = _end(line, around[0], literal=literal)
             result.append(_new(line, text.separator, end, open_end=open_end))

@@ -106,7 +106,7 @@ _HEADER = re.compile(r"@@|\*\*\* [A-Z]|diff --git |Index: ")
 def parse(text: str, path: str = "") -> Patch:
     """The pieces of a unified diff, a ``*** Begin Patch`` envelope or search and replace blocks.
 
-    ``path`` names the file of a diff that names none. Raises ``ToolError`` saying what is wrong.
+    ``path`` names the file of a diff that names none. Raises ``ToolError`` naming the fault.
     """
     lines = _without_returns(_unindented(_unwrapped(text.removeprefix("\ufeff").split("\n"))))
     if any(_SECTION.match(line) for line in lines) and not _is_git(lines):
@@ -127,7 +127,7 @@ def parse(text: str, path: str = "") -> Patch:
 
 
 def _form(lines: Sequence[str]) -> str:
-    """What a text seems to be that is not a patch, in words."""
+    """Return what a text seems to be that is not a patch, in words."""
     return next((form for mark, form in _FOREIGN if any(map(mark.match, lines))), "no patch")
 
 

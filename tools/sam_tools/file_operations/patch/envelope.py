@@ -104,7 +104,7 @@ class _Hunks:
             elif line[0] in _MARKS:
                 self._lines.append(Line(_MARKS[line[0]], line[1:]))
             elif line.startswith("\\"):
-                continue  # The file's last newline stays as it is, whatever a model writes about it.
+                continue  # The file's last newline is unchanged, whatever the patch says about it.
             else:
                 raise _wrong(
                     self._first + index, f"{gist(line, 60)!r} is neither context nor change"

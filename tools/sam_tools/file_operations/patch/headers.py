@@ -1,4 +1,4 @@
-"""What stands above the hunks of a unified diff: names, prefixes, and what git adds to them."""
+"""The lines above the hunks of a unified diff: names, prefixes, and git's additions."""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _MODES = ("new file mode ", "deleted file mode ", "old mode ", "new mode ")
 
 @dataclass
 class Header:
-    """What is known of a file so far; hunks are added as they come.
+    """The facts about a file so far; hunks are added as they come.
 
     ``old`` and ``new`` are the names behind ``---`` and ``+++``, ``git`` those of ``diff --git``.
     """

@@ -8,7 +8,7 @@ from sam_tools.file_operations.patch.binary import Binary
 Mark = Literal[" ", "-", "+"]
 FileType = Literal["file", "link", "submodule", ""]
 ChangeKind = Literal["update", "create", "delete", "copy"]
-"""What a part of a patch does to a file."""
+"""The effect of a part of a patch on a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class Hunk:
 class FilePatch:
     """The change of one file. ``target`` differs from ``path`` when the file gets another name.
 
-    ``executable`` is None where the patch does not mention it. ``unread`` deletes the file whatever
-    its content. ``exact`` parts have git's header: their hunks go where git and GNU patch put them,
-    without guesses.
+    ``executable`` is None where the patch does not mention it. ``unread`` deletes the file with any
+    content. ``exact`` parts have git's header: their hunks go where git and GNU patch put them, without
+    guesses.
     """
 
     kind: ChangeKind

@@ -1,4 +1,4 @@
-"""Where the hunks of a file go: by line number and context, as GNU patch does, or by context alone."""
+"""The places of a file's hunks: by line number and context, as GNU patch does, or by context alone."""
 
 from array import array
 from bisect import bisect_left
@@ -16,7 +16,7 @@ class Rows:
     def __init__(self, lines: Sequence[str]) -> None:
         self._text = "\n".join(["", *lines, ""])
         self._starts = array("Q", accumulate((len(line) + 1 for line in lines), initial=0))
-        """The offset of the line feed before each line, and at last of the one that ends the text."""
+        """The offset of the line feed before each line, and last of the one that ends the text."""
 
     def stand_at(self, line: int, sought: Sequence[str]) -> bool:
         """Whether the sought lines begin at line ``line``, counted from 0."""
@@ -72,8 +72,8 @@ _PLAIN = {ord(variant): plain for plain, variants in _VARIANTS.items() for varia
 
 @dataclass(frozen=True, slots=True)
 class HunkPosition:
-    """Where a hunk fits: its old lines begin at line ``at`` (from 0), without the first ``head`` and the
-    last ``tail`` of them."""
+    """The place where a hunk fits: its old lines begin at line ``at`` (from 0), without the first
+    ``head`` and the last ``tail`` of them."""
 
     at: int
     length: int
@@ -271,7 +271,7 @@ class Ground:
     def _matches(
         self, sought: Sequence[str], form: _Comparison, hunk: Hunk, *, head: int
     ) -> Iterator[int]:
-        """Lines at which the old lines occur: from the one that the hunk names outwards, else in order."""
+        """Yield lines at which the old lines occur: from the hunk's line outwards, else in order."""
         lines = self._formed(form)
         last = len(self._lines) - len(sought)
         if hunk.at_end and lines.stand_at(last, sought):

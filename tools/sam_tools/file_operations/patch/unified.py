@@ -222,7 +222,7 @@ class _Reader:
         )
 
     def _signed(self, at: int) -> bool:
-        """Whether git's signature below a mailed patch stands here: two dashes and its version."""
+        """Whether git's signature below a mailed patch is next: two dashes and its version."""
         below = self._lines[at + 1] if at + 1 < len(self._lines) else ""
         line = self._lines[at].rstrip("\r")
         return line == "-- " or (line.rstrip() == "--" and _VERSION.match(below) is not None)

@@ -1,1 +1,1 @@
-"""JARVIS: sessions, their phases, and what is handed from phase to phase."""
+"""JARVIS: sessions, their phases, and the texts handed from phase to phase."""

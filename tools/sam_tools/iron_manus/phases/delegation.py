@@ -23,10 +23,10 @@ _FORBIDDEN = ("workflow", "JARVIS", "IronManusStateGraph")
 
 @dataclass(frozen=True, slots=True)
 class DelegationContext:
-    """What delegation needs from the runtime.
+    """The parts of the runtime that delegation needs.
 
     ``gate`` makes the gate of a conversation that works on one execution's step, and records its calls;
-    ``flush`` stores what was recorded; ``model`` is opened where no model runs.
+    ``flush`` stores the recorded calls; ``model`` is opened if no model runs.
     """
 
     subagents: Subagents
@@ -37,7 +37,7 @@ class DelegationContext:
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """How a delegated todo went. ``status``: finished, failed or unavailable."""
+    """The result of a delegated todo. ``status``: finished, failed or unavailable."""
 
     role: str
     status: str
@@ -85,7 +85,7 @@ class Delegates:
         return read_meta_prompt(text)
 
     def earlier(self, session: ManusSession) -> Delegation | None:
-        """How the agent of the open todo ended in an earlier call, if it did."""
+        """Return how the agent of the open todo ended in an earlier call; None if there was none."""
         row = self._evidence.delegated(session)
         task = session.ticket.task if session.ticket else None
         if row is None or task is None:
@@ -145,7 +145,7 @@ class Delegates:
         file: tuple[str, str | None],
         report: Report,
     ) -> Delegation:
-        """Keep what the agent left: a file, an artifact, evidence."""
+        """Store the agent's results: a file, an artifact, evidence."""
         name, before = file
         written = self._folders.read(session.id, name)
         text = written if written and written != before else report.answer.strip()
@@ -168,7 +168,7 @@ class Delegates:
 
 
 def handoff_name(role: str, task: TaskRow | None = None) -> str:
-    """The role's file of the session folder; a todo of EXECUTE has one of its own."""
+    """Return the role's file of the session folder; a todo of EXECUTE has one of its own."""
     if task is None:
         return ROLES[role].handoff
     return f"agent_{role}_output_{task.position + 1}.md"

@@ -75,11 +75,11 @@ class SessionEvidence:
         self._add(caller, FILE, subject, file.sha256)
 
     def add_agent(self, caller: ConversationId, subject: str, *, ok: bool, text: str) -> None:
-        """How a delegated agent ended."""
+        """Record how a delegated agent ended."""
         self._workflows.notes.add_evidence([RecordedCall(caller, AGENT, subject, ok, None, text)])
 
     def of(self, session: ManusSession) -> EvidenceSummary:
-        """What there is for the open attempt of a session."""
+        """Return a summary of the evidence for the open attempt of a session."""
         ticket = session.ticket
         rows = self._workflows.records.open_evidence(session.id, ticket.step) if ticket else ()
         telling = [row for row in rows if row.operation.partition(".")[0] not in _SAYS_NOTHING]
@@ -87,7 +87,7 @@ class SessionEvidence:
         return EvidenceSummary(lines, any(row.ok for row in telling))
 
     def delegated(self, session: ManusSession) -> EvidenceRow | None:
-        """How the agent of the open attempt ended, if it did."""
+        """Return how the agent of the open attempt ended; None if it did not."""
         ticket = session.ticket
         rows: Sequence[EvidenceRow] = (
             self._workflows.records.open_evidence(session.id, ticket.step) if ticket else ()
@@ -138,7 +138,7 @@ _SHORT = 40
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What was noticed; ``blocks`` says why the text must not be kept, or is empty."""
+    """The result of a review; ``blocks`` says why the text must not be kept, or is empty."""
 
     notes: tuple[str, ...]
     blocks: tuple[str, ...]

@@ -115,7 +115,7 @@ class SessionFolders:
                 self.write(session, name, text)
 
     def sweep(self, idle: Callable[[FileStat], bool]) -> tuple[str, ...]:
-        """Remove the folders of idle sessions and say whose. Links and foreign names are left alone."""
+        """Remove the folders of idle sessions; return their ids. Links and foreign names stay."""
         root = self._located(FOLDER)
         root_entry = self._files.stat(root)
         if root_entry is None or root_entry.kind != "directory":

@@ -74,7 +74,7 @@ class Graph:
         return Graph(entities, relations)
 
     def search(self, query: str) -> "Graph":
-        """The entities that hold a text in name, type or an observation, whatever its case."""
+        """Return the entities that have a text in name, type or an observation, in any case."""
         needle = query.casefold()
         return self.only(
             entity.name
@@ -208,7 +208,7 @@ def _drop(
 
 
 def require_possible(graph: Graph, change: Mapping[str, Any]) -> None:
-    """Raise ``WorkflowRefused`` for a change of what the store owns, or of what does not exist."""
+    """Raise ``WorkflowRefused`` for a change of the store's own parts, or of a missing one."""
     named = [
         *change.get("dropped_entities", ()),
         *(entry["entityName"] for entry in change.get("observations", ())),

@@ -245,7 +245,7 @@ class PhaseMachine:
         return PhaseOutput(output, tuple(warnings))
 
     def _count_report(self, session: ManusSession, name: str, caller: Sender) -> None:
-        """A report that lies in the todo's hand-off file is evidence, whoever wrote it there."""
+        """Record a report in the todo's hand-off file as evidence, whoever wrote it there."""
         text = self._folders.read(session.id, name)
         if text is not None and text.strip() and not review(text).blocks:
             file = self._folders.facts(session.id, name, text)

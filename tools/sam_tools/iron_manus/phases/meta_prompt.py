@@ -29,7 +29,7 @@ class MetaPromptError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class MetaPrompt:
-    """A task for an agent of its own. ``context`` may be empty; ``warnings`` name what was left out."""
+    """A task for a separate agent. ``context`` may be empty; ``warnings`` name the parts left out."""
 
     role: str
     prompt: str

@@ -56,13 +56,13 @@ class QueryPayload(_Payload):
 
 
 class EnhancePayload(_Payload):
-    """The goal with what it left unsaid."""
+    """The goal, completed by its unstated parts."""
 
     enhanced_goal: str = Text
 
 
 class StatementSource(_Payload):
-    """Where a piece of knowledge comes from, and how sure it is: 0 to 1."""
+    """The source of a piece of knowledge, and its confidence: 0 to 1."""
 
     source: str = Field(min_length=1, max_length=2000)
     confidence: float = Field(ge=0, le=1)
@@ -79,7 +79,7 @@ def _listed_knowledge(value: object) -> object:
 
 
 class KnowledgePayload(_Payload):
-    """What was found out; left out, ``synthesized_knowledge.md`` of the session folder is taken."""
+    """The collected knowledge; without it, ``synthesized_knowledge.md`` of the session folder is used."""
 
     knowledge_gathered: Annotated[str, BeforeValidator(_listed_knowledge)] = Field(
         default="", max_length=200_000
@@ -99,7 +99,7 @@ class TodoItem(_Payload):
     @model_validator(mode="before")
     @classmethod
     def _plain(cls, data: object) -> object:
-        """A text alone is the content; ``title`` and ``task`` stand for it."""
+        """Accept a text alone as the content; ``title`` and ``task`` are other names of it."""
         if isinstance(data, str):
             return {"content": data}
         if not isinstance(data, Mapping):
@@ -114,20 +114,20 @@ class TodoItem(_Payload):
 
 
 class PlanPayload(_Payload):
-    """A plan: what is to be done, todo by todo."""
+    """A plan: its todos in order."""
 
     plan_created: Literal[True]
     todos_with_metaprompts: tuple[TodoItem, ...] = Field(min_length=1, max_length=MOST_TODOS)
 
 
 class Evidence(_Payload):
-    """What bears out a success: files that were made or changed, by their paths."""
+    """The evidence of a success: files that were made or changed, by their paths."""
 
     files: tuple[str, ...] = Field(default=(), max_length=20)
 
 
 class ExecutePayload(_Payload):
-    """How the current todo ended. ``handoff`` is kept in the role's file of the session folder."""
+    """The outcome of the current todo. ``handoff`` is stored in the role's file of the session folder."""
 
     execution_success: StrictBool
     summary: str = Field(default="", max_length=20_000)
@@ -194,7 +194,7 @@ def invalid(phase: str, faults: list[str]) -> WorkflowRefused:
 
 
 def chosen_role(payload: QueryPayload) -> tuple[RoleChoice | None, str]:
-    """The role that came with the goal, and why one that came was not taken."""
+    """Return the role that came with the goal, and why another one was not taken."""
     if payload.selected_role:
         choice = named_choice(payload.selected_role)
     elif payload.claude_response:
@@ -207,7 +207,7 @@ def chosen_role(payload: QueryPayload) -> tuple[RoleChoice | None, str]:
 def plan_tasks(payload: PlanPayload) -> tuple[list[dict[str, object]], list[str]]:
     """The todos as items of the engine, and warnings. Raises ``WorkflowRefused``.
 
-    Every todo begins as pending whatever was said of it; a delegated one carries its meta-prompt.
+    Every todo begins as pending, with any status given; a delegated one carries its meta-prompt.
     """
     faults: list[str] = []
     warnings: list[str] = []

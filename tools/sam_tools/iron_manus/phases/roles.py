@@ -1,4 +1,4 @@
-"""The ten roles of seed 000: what each delivers, how it is checked, and which fits an objective.
+"""The ten roles of seed 000: the product of each, how it is checked, and which fits an objective.
 
 How a role works (its methodology) is the persona of the same name, so that a person who writes a
 persona of their own changes the role as well.
@@ -147,7 +147,7 @@ ROLES: dict[str, Role] = {role.name: role for role in _ROLES}
 
 
 def no_role(name: str) -> str:
-    """That a role does not exist, with the nearest names or all of them."""
+    """Return that a role does not exist, with the nearest names or all of them."""
     near = difflib.get_close_matches(_plain(name), ROLES, n=3, cutoff=0.5)
     suggestion = f"nearest: {', '.join(near)}" if near else f"there are: {', '.join(ROLES)}"
     return f"{name!r} is no role ({suggestion})"
@@ -198,8 +198,7 @@ def choose_role(objective: str, requested: str = "") -> RoleChoice:
 
 
 def model_choice(answer: str) -> RoleChoice | str:
-    """The role chosen in a model's answer (the first JSON object of it), or what is wrong with the
-    answer."""
+    """Return the role in a model's answer (the first JSON object of it), or the fault of the answer."""
     choice: dict[str, object] | None = first_object(answer)
     if choice is None:
         return "there is no JSON object with selected_role in it"
@@ -208,7 +207,7 @@ def model_choice(answer: str) -> RoleChoice | str:
 
 
 def named_choice(name: str, why: str = "") -> RoleChoice | str:
-    """The role of this name as a model's choice, or what is wrong with the name."""
+    """Return the role of this name as a model's choice, or the fault of the name."""
     if not name.strip():
         return "selected_role is missing"
     role = role_named(name)

@@ -183,7 +183,7 @@ class ManusSessions:
         return [(a, b) for a, b in itertools.pairwise(came) if a != b]
 
     def last_failure(self, session: str) -> dict[str, object]:
-        """Why VERIFY failed last: ``{reason, guards}``, empty if it never did."""
+        """Return why VERIFY failed last: ``{reason, guards}``, empty if it never did."""
         query = EventQuery(session, type="step_failed", step="verify", limit=1, newest=True)
         rows = self._workflows.records.reader.events(query)
         return rows[0].data if rows else {}

@@ -89,7 +89,7 @@ class _Deletion(_Part):
 
 
 class _Change(_Part):
-    """A change as it is noted."""
+    """A change in its recorded form."""
 
     entities: list[_Entity] = Field(default_factory=list[_Entity], max_length=_MOST)
     relations: list[_Transition] = Field(default_factory=list[_Transition], max_length=_MOST)
@@ -194,7 +194,7 @@ class StateTools:
 
 
 def _change(request: GraphRequest) -> dict[str, object]:
-    """What an action notes. Raises ``InvalidArguments``."""
+    """Return the change of an action. Raises ``InvalidArguments``."""
     match request.action:
         case "create_entities":
             fields: dict[str, object] = {"entities": request.entities}
@@ -218,7 +218,7 @@ def _change(request: GraphRequest) -> dict[str, object]:
 
 
 def _names(change: _Change) -> dict[str, object]:
-    """The parts of a change as they are stored: entities with all their fields, defaults included."""
+    """Return the parts of a change as they are stored: entities with all fields, defaults included."""
     whole = {"entities": [entity.model_dump() for entity in change.entities]}
     related = [r.model_dump(by_alias=True) for r in change.relations]
     dropped = [r.model_dump(by_alias=True) for r in change.dropped_relations]

@@ -34,7 +34,7 @@ _RESPONSE = 2000
 
 
 class ApiTrials:
-    """When an entry of the list was last seen to answer, as this installation saw it."""
+    """The time at which an entry of the list last answered this installation."""
 
     def __init__(self, notes: KeyValueStore, clock: Clock) -> None:
         self._notes = notes

@@ -43,7 +43,7 @@ class ApiValidator(Arguments):
 
     @property
     def name(self) -> str:
-        """What the API is called, or nothing."""
+        """The name of the API, or empty."""
         return str(self.api_endpoint.get("name") or "")
 
     @property

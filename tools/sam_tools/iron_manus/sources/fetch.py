@@ -50,7 +50,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """What to fetch, with how much patience. ``headers`` by host; the host ``*`` is every one."""
+    """Addresses to fetch, with their limits. ``headers`` by host; the host ``*`` is every one."""
 
     urls: Sequence[str]
     headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
@@ -69,7 +69,7 @@ class Fetcher:
     async def all(
         self, request: FetchRequest, report: Callable[[str], None]
     ) -> tuple[Fetched, ...]:
-        """Every endpoint's answer, in the order asked. One that fails leaves the others alone."""
+        """Return every endpoint's answer, in the order asked. A failed one leaves the others alone."""
         room = asyncio.Semaphore(request.at_once)
 
         async def one(index: int, url: str) -> Fetched:
@@ -186,7 +186,7 @@ class ResponseStore:
 
 
 def as_object(fetched: Fetched, reference: Mapping[str, str]) -> dict[str, object]:
-    """One result as seed 001 tells it, with where the whole is kept."""
+    """Return one result in seed 001's form, with the place of the whole."""
     row: dict[str, object] = {
         "endpoint": fetched.endpoint,
         "index": fetched.index,
@@ -230,7 +230,7 @@ def summary_of(fetched: Sequence[Fetched]) -> dict[str, object]:
 
 
 def _pause(page: Page | None, attempt: int) -> float:
-    """Seconds before the next try: what the server asks for, else half a second, then one."""
+    """Return seconds before the next try: the server's, else half a second, then one."""
     after = page.headers.get("retry-after", "") if page else ""
     if after.isdecimal():
         return min(float(after), _LONGEST_PAUSE)

@@ -65,7 +65,7 @@ _DEEPEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A value as a text gives it: ``low`` to ``high`` is what it may mean, by its digits or as a range."""
+    """A value in a text: ``low`` to ``high`` is its possible range, by its digits or as a range."""
 
     low: float
     high: float
@@ -175,7 +175,7 @@ def _read(text: str) -> Iterator[Quantity | None]:
 def _of_json(
     value: object, path: tuple[str, ...], names: frozenset[str]
 ) -> Iterator[Quantity | None]:
-    """Numbers of an object by their keys; short texts beside them are names."""
+    """Yield numbers of an object by their keys; short texts next to them are names."""
     if len(path) > _DEEPEST:
         return
     if isinstance(value, dict):
@@ -251,7 +251,7 @@ def _begins_range(sentence: str, first: re.Match[str], second: re.Match[str]) ->
 
 
 def _span(first: re.Match[str], last: re.Match[str]) -> tuple[float, float, Dimension | str]:
-    """What two numbers of a range, or one number twice, may mean; the scale is the last one's."""
+    """Return the possible meaning of two numbers of a range, or one twice; the scale is the last one's."""
     scale = 10.0 ** _SCALES.get((last["scale"] or "").lower(), 0)
     dimension, factor = _unit(last) or _unit(first) or ("", 1.0)
     edges: list[float] = []
@@ -269,7 +269,7 @@ def _meant(value: float, step: float) -> tuple[float, float]:
 
 
 def _unit(match: re.Match[str]) -> tuple[Dimension | str, float] | None:
-    """What a number measures, and how it becomes the dimension's own unit; None for a count."""
+    """Return what a number measures, and the factor to the dimension's own unit; None for a count."""
     unit = match["unit"] or ""
     if money := _MONEY.get(match["money"] or "") or _MONEY.get(unit.casefold()):
         return money, 1.0
@@ -289,7 +289,7 @@ def _is_year(digits: str) -> bool:
 
 
 def _step(digits: str) -> float:
-    """What the last digit counts; three zeros and more at the end may be rounded."""
+    """Return the value of a step of the last digit; three zeros and more at the end may be rounded."""
     whole, _, decimals = digits.lstrip("-").partition(".")
     if decimals:
         return 10.0 ** -len(decimals)

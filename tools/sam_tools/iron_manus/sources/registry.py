@@ -1,9 +1,9 @@
 """The list of public APIs that research may start from, and how well each fits an objective.
 
-Endpoints and documentation are kept apart, and a template says what has to be filled in. Nothing is
-said to work that was not tried: when an entry was last seen to answer is noted where it was tried.
-The list is ``table`` and the Markdown tables of the person's settings, which come first. Reliability
-only breaks ties; 0 is that of a service that has ended, which comes last and is asked only by its name.
+Endpoints and documentation are kept apart, and a template says what has to be filled in. No entry is
+said to work that was not tried: the time of its last answer is noted by each installation. The list is
+``table`` and the Markdown tables of the person's settings, which come first. Reliability only breaks
+ties; 0 is that of a service that has ended, which comes last and is asked only by its name.
 """
 
 import re
@@ -84,7 +84,7 @@ class ApiEntry:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What has to be filled in; ``query`` comes from the objective."""
+        """The placeholders to fill in; ``query`` comes from the objective."""
         return tuple(dict.fromkeys(_PLACEHOLDER.findall(self.endpoint)))
 
     @property
@@ -111,7 +111,7 @@ class ApiEntry:
         return f"{self.base_url}{filled}"
 
     def as_object(self) -> dict[str, object]:
-        """For answers; https and the seed's url are told as there."""
+        """Return the form for answers; https and the seed's url are as in the entry."""
         return {
             "name": self.name,
             "category": self.category,
@@ -189,11 +189,11 @@ def _rank(ranking: Ranked) -> tuple[bool, bool, float, float, str]:
 
 
 def read_tables(text: str) -> list[ApiEntry]:
-    """The entries of the Markdown tables in a text; what is none is left out (spec A13).
+    """Return the entries of the Markdown tables in a text; other rows are left out (spec A13).
 
-    A table has a header that names its columns: API or name, and of description, keywords, url, base URL,
-    endpoint, documentation, category, auth, HTTPS, CORS, reliability those that there are. Without a
-    column the category is the heading above. A name may be a link to the documentation.
+    A table has a header that names its columns: API or name, and of description, keywords, url, base
+    URL, endpoint, documentation, category, auth, HTTPS, CORS, reliability as far as they exist. Without
+    a column the category is the heading above. A name may be a link to the documentation.
     """
     entries: list[ApiEntry] = []
     columns: list[str] = []

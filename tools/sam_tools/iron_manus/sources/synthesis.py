@@ -1,8 +1,8 @@
 """Several texts compared by their words, and a synthesis that a model writes from them.
 
-The comparison is a heuristic, and named as one. Its measures are seed 001's four modes: they count shared
-words, and look for values that speak of one thing and differ. Whether two sources agree in what they say is
-for the reader to judge, or for the model.
+The comparison is a heuristic, and the output says so. Its measures are seed 001's four modes: they
+count shared words, and look for different values of one thing. Whether two sources agree in what they
+say is for the reader to judge, or for the model.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """What the words of several statements show. ``agreement`` and ``confidence`` are 0 to 1.
+    """The agreement of the words of several statements. ``agreement`` and ``confidence`` are 0 to 1.
 
     ``accepted`` are the statements that count, in their order of weight; ``shared`` are word sequences
     that two of them have in common; ``contradictions`` are different values of one thing.

@@ -1,7 +1,7 @@
 """Changes in the folders of a run, made by the supervisor itself so that it can judge places among them.
 
-It changes exactly what it judged: real paths, opened without a link, in folders that nobody else can
-change. Every function raises OSError where the call fails.
+It changes exactly the files it judged: real paths, opened without a link, in folders that nobody
+else can change. Every function raises OSError where the call fails.
 """
 
 import errno
@@ -202,7 +202,7 @@ def make_inside(
     *,
     content: str = "",
 ) -> None:
-    """Make a name: ``make`` gets the umask. ``content`` describes what a place there would start."""
+    """Make a name: ``make`` gets the umask. ``content`` describes the program that a place would start."""
     real, kind = spot
     rights = watch.rights(call, make=True)
 
@@ -242,7 +242,7 @@ def link_inside(watch: Watch, call: Notification, old: str, new: str, handle: in
 
 
 def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: int) -> None:
-    """rename: a file that becomes a place is judged by its content, and written as it was judged."""
+    """Rename; a file that becomes a place is judged by its content, and written in the judged form."""
     rights = watch.rights(call)
     leaves, kind = judged(watch, old), judged(watch, new)
     mode = os.lstat(old).st_mode

@@ -37,7 +37,7 @@ class PlaceDraft:
 
 
 class Drafts:
-    """The drafts of all runs of a supervisor, which hears of their closing by ``listen_to``."""
+    """The drafts of all runs of a supervisor; ``listen_to`` reports their closing."""
 
     def __init__(self, listen_to: Callable[[int, Callable[[], None] | None], None]) -> None:
         self._listen_to = listen_to

@@ -2,9 +2,8 @@
 
 `mkdir -p` tries every folder on the way, `rm -f` what is not there, an installer places that are not
 the person's, and Python would keep the bytecode of every module that it loads, as cargo does its locks.
-Such a call is left to
-the kernel, which refuses it in its own words. A wrong answer here costs a question or a plain refusal,
-never a write: Landlock decides all that is let through.
+Such a call is left to the kernel, which refuses it with its own error. A wrong answer here costs a
+question or a plain refusal, never a write: Landlock decides all calls that are let through.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""Moving a folder: files in it that become places that later run are judged, and written anew, so that
-nobody has them open."""
+"""Moving a folder: files in it that become places are judged, and written anew, so that nobody has them
+open."""
 
 import errno
 import hashlib

@@ -38,7 +38,9 @@ Change = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class MetadataSubject:
-    """Whose metadata: a path, or with ``path`` None the open descriptor ``directory`` itself."""
+    """The subject of a metadata call: a path, or with ``path`` None the open descriptor ``directory``
+    itself.
+    """
 
     directory: int
     path: str | None
@@ -82,8 +84,8 @@ def _judge(
 
 
 def _gain(watch: Watch, handle: int, real: str, mode: int) -> str:
-    """What new permissions bring that is asked about inside, too: ``lent`` lends rights to whoever starts
-    the file, ``executable`` makes a place run; empty if neither."""
+    """Return what new permissions add that is asked about inside, too: ``lent`` lends rights to whoever
+    starts the file, ``executable`` makes a place run; empty if neither."""
     status = os.fstat(handle)
     gained = mode & ~status.st_mode
     if gained & _SET_ID_BITS and not stat.S_ISDIR(status.st_mode):

@@ -43,7 +43,7 @@ How = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """How a file is opened for writing."""
+    """The way in which a file is opened for writing."""
 
     flags: int
     mode: int
@@ -86,12 +86,12 @@ class _NameChange:
     """Whether Landlock alone can decide about the change."""
     makes_folder: bool = False
     leads: str = ""
-    """What the new name leads to, in words, if that is no new file or folder; empty otherwise."""
+    """The target of the new name, in words, if it is no new file or folder; empty otherwise."""
 
 
 def judge_open(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:
-    """A file opened. What is read the supervisor opens; for writing, inside Landlock decides, outside
-    the person. ``how`` are flags and mode."""
+    """Judge an open. The supervisor opens files for reading; of writes Landlock decides inside, the
+    person outside. ``how`` are flags and mode."""
     flags = how[0]
     target = Target(call.thread, watch.memory)
     reads = flags & os.O_ACCMODE == os.O_RDONLY and not flags & os.O_TRUNC

@@ -37,7 +37,7 @@ def signed(word: int) -> int:
 
 
 def left_to_landlock(watch: Watch, path: ResolvedPath) -> bool:
-    """Whether the kernel alone decides: its ruleset allows the path, or nobody is asked about it."""
+    """Whether the kernel alone decides: its ruleset allows the path, or no question is asked about it."""
     return path.special or watch.granted.holds(path.real) or path.real.startswith(_KERNEL_FOLDERS)
 
 
@@ -75,10 +75,10 @@ def carried_inside(
     *,
     quick: bool = True,
 ) -> bool:
-    """Carry out what a call wants of a path in a watched folder; False where it leads elsewhere.
+    """Carry out a call on a path in a watched folder; False if the path leads elsewhere.
 
-    ``act`` is given the real path and the place that it is, and raises OSError: ELOOP where that holds
-    a link after all.
+    ``act`` gets the real path and the kind of place there, and raises OSError: ELOOP if the path
+    has a link after all.
     """
     if quick and (real := plainly(watch, target, path.directory, path.text)):
         try:

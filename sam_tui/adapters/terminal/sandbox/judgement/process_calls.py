@@ -49,7 +49,7 @@ def _signal(watch: Watch, call: Notification) -> None:
 
 
 def _own(watch: Watch, call: Notification) -> None:
-    """Who gets the signals of a descriptor (F_SETOWN): a process or a group of the run."""
+    """Decide who gets the signals of a descriptor (F_SETOWN): a process or a group of the run."""
     number = signed(call.arguments[2])
     group = number < 0
     mine = _is_group_of(call.thread, -number) if group else belongs(call.thread, number)
@@ -64,7 +64,7 @@ def _decide(watch: Watch, call: Notification, mine: bool) -> None:
 
 
 def belongs(caller: int, process: int) -> bool:
-    """Whether a process is of the caller's session, or descends from it, and is held as it is."""
+    """Whether a process is of the caller's session, or descends from it, with the same confinement."""
     if process <= 0:
         return process == 0  # the caller, or its own group
     theirs = stat_fields(process)

@@ -139,7 +139,7 @@ def asked_new_name(
 ) -> bool:
     """Whether the new names would hide a secret, which counts as reading it; ``go`` is called after a yes.
 
-    ``names`` are old ones, and what each becomes.
+    ``names`` are pairs of an old and a new name.
     """
     for old, new in names:
         if secret := _loses_its_name(watch, old, new):
@@ -164,7 +164,7 @@ def _is_content(real: str) -> bool:
 
 
 def _behind(watch: Watch, target: Target, named: Named, path: str, nofollow: int) -> int:
-    """An O_PATH descriptor of what a path leads to for its caller. Raises OSError."""
+    """Return an O_PATH descriptor of a path's target for its caller. Raises OSError."""
     flags = os.O_PATH | nofollow
     try:
         handle = open_exactly(path, flags, resolve=NO_MAGIC_LINKS)
@@ -258,7 +258,7 @@ def _open_held(watch: Watch, call: Notification, handle: int, name: str, flags: 
 def _ask(
     watch: Watch, call: Notification, held: tuple[int, str], flags: int, *, secret: bool
 ) -> None:
-    """Ask about a read, and open the file after a yes. If the open would fail anyway, nobody is asked."""
+    """Ask about a read, and open the file after a yes. No question if the open would fail anyway."""
     handle, real = held
     rights = watch.rights(call)
     with file_calls.acting_as(rights):
@@ -302,7 +302,7 @@ def _open_device(watch: Watch, call: Notification, target: Target, handle: int, 
 def _hand_over(
     watch: Watch, call: Notification, opened: int, flags: int, *, named: bool = True
 ) -> None:
-    """Return what was opened ``unwaiting`` to the caller, and close it here. Raises OSError."""
+    """Return the descriptor opened ``unwaiting`` to the caller, and close it here. Raises OSError."""
     kind = os.fstat(opened).st_mode
     if stat.S_ISFIFO(kind) and named:
         hand_over_pipe(watch, call, opened, flags)

@@ -1,1 +1,1 @@
-"""What the kernel offers: system calls, seccomp, Landlock, namespaces, sockets."""
+"""Interfaces of the kernel: system calls, seccomp, Landlock, namespaces, sockets."""

@@ -1,4 +1,4 @@
-"""Raw system calls through the C library: what Python itself does not offer."""
+"""Raw system calls through the C library that Python itself does not offer."""
 
 import ctypes
 import os
@@ -183,7 +183,7 @@ class ProcessMemory:
         return bytes(parts)
 
     def text(self, pid: int, address: int) -> str:
-        """The NUL-terminated path at an address. Raises OSError, also for one that is too long."""
+        """Read the NUL-terminated path at an address. Raises OSError, also if it is too long."""
         got = self._fetch(pid, address, _USUAL)
         self._buffer[got] = b"\0"
         usual = self._buffer.value
@@ -199,7 +199,7 @@ class ProcessMemory:
         return os.fsdecode(first[:end])
 
     def status(self, thread: int) -> bytes:
-        """/proc/<thread>/status as it is now, by a descriptor that is kept open. Raises OSError."""
+        """Read the present /proc/<thread>/status, by a descriptor that is kept open. Raises OSError."""
         opened = self._statuses.get(thread)
         if opened is not None:
             try:

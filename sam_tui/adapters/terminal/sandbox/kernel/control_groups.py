@@ -102,7 +102,7 @@ class ControlGroup:
         events = _read(f"{self.path}/pids.events").split()
         if len(events) < 2 or events[1] == "0":
             return False
-        # Earlier kernels count here what a group further up refused, too.
+        # Earlier kernels count refusals of a group further up here, too.
         peak, most = _read(f"{self.path}/pids.peak"), _read(f"{self.path}/pids.max")
         return (
             not peak.strip().isdecimal() or not most.strip().isdecimal() or int(peak) >= int(most)
@@ -132,7 +132,7 @@ class ControlGroup:
 
 
 def probe() -> str:
-    """Where a group could be made for a process just now; empty where none could."""
+    """Return where a group could be made for a process just now; empty if none could."""
     group = ControlGroup.create(1)
     if group is None:
         return ""

@@ -63,13 +63,13 @@ class Bounds:
     masked: tuple[str, ...] = ()
     """Real paths of secrets and devices that existed when the run began."""
     watched: tuple[str, ...] = ()
-    """Those writable folders in which the supervisor makes every change itself."""
+    """The writable folders in which the supervisor makes every change itself."""
     reads: ReadTerms = field(default_factory=ReadTerms)
-    """What is read without a question; only in supervised runs."""
+    """The paths that are read without a question; only in supervised runs."""
 
     @property
     def hidden(self) -> dict[str, tuple[str, ...]]:
-        """Places of secrets, there or not, and what is opened of them, by name."""
+        """The places of secrets, existing or not, and the ones opened among them, by name."""
         return {"hidden": (*self.secrets, *self.masked), "opened": self.opened}
 
     @property
@@ -182,7 +182,7 @@ def identity(path: str, *, listing: bool = False) -> tuple[str, int, int, int]:
 def _read_within(
     readable: tuple[str, ...] | None, split: Sequence[str], masked: Sequence[str]
 ) -> Iterable[str]:
-    """The paths to allow for reading as a whole: beside the way to a secret, and below ``readable``."""
+    """Return the paths to read as a whole: next to the path of a secret, and below ``readable``."""
     if readable is None:
         return _readable(split, masked)
     below = tuple(f"{path.rstrip('/')}/" for path in readable)
@@ -194,7 +194,7 @@ def _read_within(
 
 
 def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
-    """Every path beside the way to a secret."""
+    """Return every path next to the path of a secret."""
     hidden = set(masked) | set(split)
     allowed: list[str] = []
     for folder in split:
@@ -214,7 +214,7 @@ def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
-    """Add a rule for a path; one that is missing, or has become a link, gets none."""
+    """Add a rule for a path; a missing path, or one that became a link, gets none."""
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

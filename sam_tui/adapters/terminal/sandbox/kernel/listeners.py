@@ -1,4 +1,4 @@
-"""Which sockets of this machine listen on a TCP port, or have an abstract name: asked of the kernel."""
+"""The sockets of this machine that listen on a TCP port, or have an abstract name: asked of the kernel."""
 
 import socket
 import struct
@@ -25,7 +25,7 @@ _LISTENING = b"0A"
 
 
 def listening(port: int) -> frozenset[int]:
-    """The inodes of all that listen on a port, whatever their address."""
+    """Return the inodes of all sockets that listen on a port, at any address."""
     try:
         return frozenset(_asked(socket.AF_INET, port) | _asked(socket.AF_INET6, port))
     except OSError:

@@ -1,7 +1,7 @@
-"""Network namespaces for datagrams: every address in one is this machine, and no route leads out.
+"""Network namespaces for datagrams: every address in it is this machine, and no route leads out.
 
-A socket belongs to the namespace in which it was made, so no message sent through it leaves this machine.
-A small process holds the namespaces; name servers are asked at port 53 there, whatever the address.
+A socket belongs to the namespace in which it was made, so no message sent through it leaves this
+machine. A small process holds the namespaces; name servers are asked at port 53 there, at any address.
 """
 
 import fcntl
@@ -73,7 +73,7 @@ class NetworkNamespaces:
             os.set_inheritable(theirs.fileno(), True)
             start = _START.format(module=__name__)
             words = [sys.executable, "-I", "-S", "-c", start, IMPORT_ROOT, str(theirs.fileno())]
-            # In a group of its own: what is typed at a terminal must not interrupt it.
+            # In a group of its own, so that keys at a terminal do not interrupt it.
             nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
             self._process = os.posix_spawn(
                 sys.executable, words, {}, file_actions=nothing, setpgroup=0

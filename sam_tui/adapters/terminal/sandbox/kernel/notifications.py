@@ -67,7 +67,7 @@ class NotificationListener:
     def add(self, number: int, descriptor: int, *, flags: int) -> int:
         """Give the caller a copy of a descriptor before its call returns: the number it has there."""
         request = struct.pack("=QIIII", number, 0, descriptor, 0, flags & os.O_CLOEXEC)
-        added = bytearray(request)  # of what can be changed, Python gives the result
+        added = bytearray(request)  # mutable, so that Python returns the call's result
         return fcntl.ioctl(self.descriptor, _ADD_DESCRIPTOR, added)
 
     def waits(self, number: int) -> bool:

@@ -39,7 +39,7 @@ def ways(folder: str, secret_paths: Sequence[str]) -> tuple[str, ...]:
 
 def carved(folder: str, secret_paths: Sequence[str]) -> tuple[str, ...]:
     """The paths that can be allowed as a whole: the folder itself if no secret is below it, else the
-    entries beside the way to each secret."""
+    entries next to the path of each secret."""
     split = ways(folder, secret_paths)
     if not split:
         return (folder,)

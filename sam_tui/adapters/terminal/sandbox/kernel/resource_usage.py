@@ -43,12 +43,12 @@ class Bound:
 
 
 def system_amounts() -> dict[str, int]:
-    """What the whole system uses of everything that a run is counted for, by the limit's name."""
+    """Return the whole system's use of everything that a run is counted for, by the limit's name."""
     return {"processes": tasks_of_the_system(), "total_memory": _memory_of_the_system()}
 
 
 def tasks_of_the_system() -> int:
-    """How many threads the system has now: the kernel counts them by person, and these are no fewer."""
+    """Return the system's number of threads: the kernel counts by person, and these are no fewer."""
     try:
         return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
     except (ValueError, IndexError):
@@ -56,7 +56,7 @@ def tasks_of_the_system() -> int:
 
 
 def forks_of_the_system() -> int:
-    """How many processes and threads the system has started so far; 0 where it does not tell."""
+    """Return how many processes and threads the system has started so far; 0 if it does not tell."""
     match = _FORKS.search(_read("/proc/stat"))
     return int(match[1]) if match else 0
 
@@ -88,7 +88,7 @@ def memory_of(processes: Iterable[int], most: int) -> int:
 
 
 def _memory_of_the_system() -> int:
-    """Bytes of memory and swap that were written by somebody, without what files hold."""
+    """Return the bytes of memory and swap that programs wrote, without the content of files."""
     sizes = {name: int(size) for name, size in _SYSTEM.findall(_read("/proc/meminfo"))}
     swapped = sizes.get(b"SwapTotal", 0) - sizes.get(b"SwapFree", 0)
     return (sizes.get(b"AnonPages", 0) + sizes.get(b"Shmem", 0) + swapped) * 1024

@@ -252,7 +252,7 @@ def _ioctl(*, live: bool) -> list[Instruction]:
 
 
 def _owned() -> list[Instruction]:
-    """Setting who gets a descriptor's signals waits; if memory names that process, it fails."""
+    """Return the filter of F_SETOWN, which waits; F_SETOWN_EX, which names a process in memory, fails."""
     setting: list[Instruction] = [(_EQUAL, 0, 1, _F_SETOWN), _give(NOTIFY)]
     return [_argument(1), *setting, *_refuse(_F_SETOWN_EX), _give(ALLOW)]
 

@@ -88,7 +88,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int, besides: Collection[int] = ()) -> list[int]:
-    """Children, their children and so on, parents first; without those ``besides`` and what is below."""
+    """Return children, their children and so on, parents first; without those ``besides`` and theirs."""
     numbers = [child for child in children(pid) if child not in besides]
     for number in numbers:
         numbers += children(number)

@@ -61,7 +61,7 @@ class Reach:
                 names[name] = until
 
     def names_of(self, address: str) -> tuple[str, ...]:
-        """The names for which an address was learned, or which it stands in for."""
+        """Return the names for which an address was learned, or for which it stands in."""
         if name := self._stood_for(address):
             return (name,)
         now = expiry_seconds()
@@ -73,7 +73,7 @@ class Reach:
         return bool(self._stood_for(address))
 
     def stand_in(self, name: str, kind: int) -> bytes:
-        """The address that stands in for a name, as bytes."""
+        """Return the address that stands in for a name, as bytes."""
         with self._lock:
             number = self._numbers.get(name)
             if number is None:

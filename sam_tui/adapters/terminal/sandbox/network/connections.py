@@ -40,7 +40,7 @@ def _connect(watch: Watch, notification: Notification) -> None:
         if watch.hosts is not None:
             watch.hosts.connect(notification, rights, address_data)
             return
-        # Whatever socket has that path now: such an address names no socket of this machine.
+        # Such an address names no socket of this machine, even if a socket has that path now.
         in_its_own_time(watch, notification, rights, address_data)
         return
     judge_unix(

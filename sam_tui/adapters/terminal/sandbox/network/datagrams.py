@@ -78,7 +78,7 @@ class _Piece(ctypes.Structure):
 
 
 class Messages:
-    """The unix sockets for datagrams of all runs of a supervisor, and what they send."""
+    """The unix sockets for datagrams of all runs of a supervisor, and their messages."""
 
     def __init__(self) -> None:
         self.inodes: set[int] = set()
@@ -251,7 +251,7 @@ def _address(target: Target, address: int, length: int) -> bytes:
 def _handed_over(target: Target, control: bytes, stack: ExitStack) -> bytes:
     """Control messages with copies of the caller's descriptors. Raises OSError.
 
-    Unix sockets for datagrams stay with their run: elsewhere nobody might look at what they send.
+    Unix sockets for datagrams stay with their run: elsewhere their messages might go unchecked.
     """
     rewritten, at = bytearray(control), 0
     while at + _CONTROL.size <= len(control):

@@ -36,7 +36,7 @@ class DnsQuestion:
 
     @classmethod
     def read(cls, message: bytes) -> "DnsQuestion":
-        """The one question of a message. Raises ValueError for anything else."""
+        """Read the one question of a message. Raises ValueError for anything else."""
         number, flags, questions, *_ = _header(message)
         if flags & _ANSWER or questions != 1:
             raise ValueError("it is not a question")
@@ -60,7 +60,7 @@ class DnsQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """What name servers say of a name: a code, addresses as bytes, and for how many seconds."""
+    """The answer of name servers about a name: a code, addresses as bytes, and seconds of validity."""
 
     code: int
     addresses: tuple[bytes, ...] = ()
@@ -68,7 +68,7 @@ class LookupResult:
 
 
 def look_up(name: str, kind: int, servers: Sequence[Server]) -> LookupResult:
-    """The addresses of a name, aliases followed. Waits; ``SERVER_FAILURE`` when nobody answers."""
+    """Return the addresses of a name, aliases followed. Waits; ``SERVER_FAILURE`` if nobody answers."""
     question = _question(name, kind)
     message = ask(question, servers)
     return LookupResult(SERVER_FAILURE) if message is None else _found(message, name, kind)
@@ -223,7 +223,7 @@ def _family(server: Server) -> socket.AddressFamily:
 
 
 def exactly(stream: socket.socket, size: int) -> bytes:
-    """That many bytes of a stream. Raises ``ConnectionResetError`` if it ends before."""
+    """Read that many bytes of a stream. Raises ``ConnectionResetError`` if it ends before."""
     received = bytearray()
     while len(received) < size:
         piece = stream.recv(size - len(received))

@@ -48,7 +48,7 @@ Hear = Callable[[int, Callable[[], None] | None], None]
 
 
 class SharedNetwork:
-    """What the runs of one supervisor share: name servers for streams, namespaces, own servers."""
+    """The network parts that all runs of one supervisor share: name servers, namespaces, own servers."""
 
     def __init__(self, listen_to: Hear) -> None:
         self.listen_to = listen_to
@@ -132,7 +132,7 @@ class _Peer:
 
     @classmethod
     def of(cls, address: bytes) -> "_Peer":
-        """From a sockaddr_in or sockaddr_in6. Raises OSError for one that is cut off."""
+        """Read a sockaddr_in or sockaddr_in6. Raises OSError if it is cut off."""
         family = int.from_bytes(address[:2], "little")
         if len(address) < (_LONGEST_FOUR if family == socket.AF_INET else _LONGEST_SIX):
             raise OSError(errno.EINVAL, "Invalid argument")
@@ -353,7 +353,7 @@ def _served_by(copied: socket.socket) -> int:
 
 
 def _hear_this_machine(copied: socket.socket) -> None:
-    """Bind a socket to the loopback device, whatever address it has. Raises OSError."""
+    """Bind a socket to the loopback device, at any address. Raises OSError."""
     try:
         copied.setsockopt(socket.SOL_SOCKET, _BIND_TO_DEVICE, b"lo\0")
     except PermissionError:

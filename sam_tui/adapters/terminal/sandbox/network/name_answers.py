@@ -78,7 +78,7 @@ class Naming:
 def answer_datagram(
     server: socket.socket, naming: Naming, refused: Callable[[int], Refused]
 ) -> None:
-    """Answer one datagram. ``refused`` is told by the port that asked."""
+    """Answer one datagram. ``refused`` gets the port that asked."""
     try:
         message, ancillary, _, sender = server.recvmsg(_READ, 128, socket.MSG_DONTWAIT)
         question = dns.DnsQuestion.read(message)
@@ -123,7 +123,7 @@ def _reply(
     try:
         server.sendmsg([answer], [_from(item) for item in ancillary], 0, sender)
     except OSError:
-        return  # whoever asked is gone
+        return  # the program that asked is gone
 
 
 def _from(item: tuple[int, int, bytes]) -> tuple[int, int, bytes]:

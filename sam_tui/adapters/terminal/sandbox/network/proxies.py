@@ -129,7 +129,7 @@ class _Request:
 
     @classmethod
     def of(cls, head: bytes) -> "_Request":
-        """Raises ValueError for what two readers might read differently."""
+        """Read a request head. Raises ValueError if two readers could read it differently."""
         first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
         request = _REQUEST.fullmatch(first)
         headers = [_HEADER.fullmatch(line) for line in lines]
@@ -139,7 +139,7 @@ class _Request:
         return cls(request[1], request[2].decode("ascii"), pairs)
 
     def body(self) -> int:
-        """How many bytes follow. Raises ValueError."""
+        """Return how many bytes follow. Raises ValueError."""
         lengths = [value for name, value in self.headers if name == b"content-length"]
         coded = any(name == b"transfer-encoding" for name, _ in self.headers)
         if coded or len(lengths) > 1 or not all(re.fullmatch(rb"[0-9]{1,18}", n) for n in lengths):
@@ -147,7 +147,7 @@ class _Request:
         return int(lengths[0]) if lengths else 0
 
     def written(self, target: str, host: str, keep: Callable[[bytes], bool], *more: bytes) -> bytes:
-        """The request as it is sent on."""
+        """Return the request in the form that is sent on."""
         lines = [self.method + b" " + target.encode() + b" HTTP/1.1", b"Host: " + host.encode()]
         lines += [name + b": " + value for name, value in self.headers if keep(name)]
         return b"\r\n".join((*lines, *more, b"", b""))
@@ -165,7 +165,7 @@ class _Onward:
 
     @classmethod
     def of(cls, request: _Request) -> "_Onward":
-        """Raises ValueError for what is no request to a proxy."""
+        """Read a request to a proxy. Raises ValueError for any other."""
         if request.method == b"CONNECT":
             host, port = _where(*split_port(request.target))
             target = with_port(host, port)
@@ -256,7 +256,7 @@ def _request_of_socks5(client: socket.socket) -> tuple[int, str, int]:
 
 
 def _address(stream: socket.socket, kind: int) -> tuple[bytes, str]:
-    """An address of SOCKS 5, as it is sent and as text. Raises OSError for an unknown kind."""
+    """Read an address of SOCKS 5: its bytes, and as text. Raises OSError for an unknown kind."""
     if kind == 3:
         size = exactly(stream, 1)
         name = exactly(stream, size[0])

@@ -1,4 +1,4 @@
-"""What the supervisor can see of a process whose system call waits: its paths, memory and rights."""
+"""The supervisor's view of a process whose system call waits: its paths, memory and rights."""
 
 import os
 import re
@@ -34,8 +34,10 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """Where a path leads: its real path, links resolved. ``special`` has no name in a file system; then
-    ``link`` is what leads there in /proc. With ``by_proc`` it may lead elsewhere for another process."""
+    """The target of a path: its real path, links resolved.
+
+    ``special`` has no name in a file system; then ``link`` is its link in /proc. With ``by_proc``
+    it may lead elsewhere for another process."""
 
     real: str
     special: bool = False
@@ -71,9 +73,9 @@ class Target:
         return path if path[0] == "/" else f"{self.base(directory)}/{path}"
 
     def resolve(self, directory: int, path: str, *, follow: bool) -> ResolvedPath:
-        """Where a path leads, seen from the target. Raises OSError.
+        """Resolve a path, seen from the target. Raises OSError.
 
-        Only for judging and for words: what is carried out opens the real path without any link.
+        Only for judging and for words: a call that is carried out opens the real path without any link.
         """
         return _walk(self.absolute(directory, path), self, follow=follow)
 
@@ -96,9 +98,9 @@ class Target:
 
 
 def stat_fields(process: int) -> list[bytes] | None:
-    """The state of a process and what follows it: parent, group, session, terminal (proc_pid_stat(5)).
+    """Return the state of a process and the fields after it: parent, group, session, terminal.
 
-    None when there is no such process.
+    See proc_pid_stat(5). None if there is no such process.
     """
     try:
         with open(f"/proc/{process}/stat", "rb", buffering=0) as stat:

@@ -139,7 +139,7 @@ def read_file(path: str) -> tuple[bytes, int]:
 
 
 def content_of(handle: int) -> bytes:
-    """All that a descriptor of a regular file leads to. Raises OSError, also for a very large one."""
+    """Return the content of an open regular file. Raises OSError, also for a very large one."""
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "Not a regular file")
@@ -156,7 +156,7 @@ def content_of(handle: int) -> bytes:
 def put_file(path: str, content: bytes, mode: int) -> None:
     """Put a new file with exactly this content at a path, in one step. Raises OSError.
 
-    Nobody has the new file open, and nobody can: its first name is refused to everybody.
+    Nobody can have the new file open: its first name is refused to everybody.
     """
     with parent(path) as (folder, name):
         fresh = os.fsencode(f"{RESERVED}{os.urandom(8).hex()}")
@@ -234,7 +234,7 @@ def change_mode(handle: int, mode: int) -> None:
 
 
 def change_owner(handle: int, user: int, group: int) -> None:
-    """Set owner and group; 2^32-1 leaves one as it is. Raises OSError."""
+    """Set owner and group; 2^32-1 leaves one unchanged. Raises OSError."""
     calls.call("fchownat", handle, b"", user, group, calls.AT_EMPTY_PATH)
 
 

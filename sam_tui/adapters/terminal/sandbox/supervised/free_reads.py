@@ -55,7 +55,7 @@ class Reads:
     _environments: dict[str, bool] = field(default_factory=dict[str, bool], init=False)
 
     def __post_init__(self) -> None:
-        """Prepare what is compared with every path."""
+        """Prepare the prefixes that are compared with every path."""
         prefixes = (*self.roots, *self.terms.own)
         self._own = tuple(f"{path.rstrip('/')}/" for path in prefixes)
         self._free = (*(f"{path.rstrip('/')}/" for path in self.terms.free), *_KERNEL)

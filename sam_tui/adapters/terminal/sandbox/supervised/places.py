@@ -98,7 +98,7 @@ class PlaceChange:
     digest: str
 
     def as_object(self) -> dict[str, object]:
-        """As it goes to the program."""
+        """Return the JSON object that is sent to the program."""
         return {
             "why": self.why,
             "difference": self.difference,
@@ -108,7 +108,7 @@ class PlaceChange:
 
 
 def change_of(why: str, before: bytes | None, after: bytes) -> PlaceChange:
-    """A change in lines, cut to what can be shown."""
+    """Return a change in lines, cut to a size that can be shown."""
     import difflib  # needed by few runs
 
     old, new = (
@@ -124,7 +124,7 @@ def change_of(why: str, before: bytes | None, after: bytes) -> PlaceChange:
 
 
 def digest_of(content: bytes) -> str:
-    """The digest that tells contents apart."""
+    """Return a digest that distinguishes contents."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -158,7 +158,7 @@ class RemoteAddresses:
             self.note(f"{folder}/.git/config")
 
     def of(self, real: str) -> Mapping[str, Sequence[str]]:
-        """What is remembered of a configuration."""
+        """Return the remembered addresses of a configuration."""
         return self._by_path.get(real, {})
 
     def below(self, folder: str) -> tuple[str, ...]:
@@ -168,8 +168,8 @@ class RemoteAddresses:
 
 @dataclass(frozen=True, slots=True)
 class PlaceHistory:
-    """What all runs of a program share. ``copies`` are paths and digests of places that a run made like
-    the same place in a folder above."""
+    """The records that all runs of a program share. ``copies`` are paths and digests of places that a
+    run made like the same place in a folder above."""
 
     remotes: RemoteAddresses = field(default_factory=RemoteAddresses)
     copies: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -197,7 +197,7 @@ class WatchedPlaces:
         self._asked: dict[str, list[Callable[[], None]]] = {}
         self._settled: list[Callable[[], None]] = []
         self.drafted = False
-        """Whether the program was told that places are being written."""
+        """Whether the program knows that places are being written."""
 
     def root_of(self, real: str) -> str:
         """The watched folder that a real path is or lies in; empty for none."""

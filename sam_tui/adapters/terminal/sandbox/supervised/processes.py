@@ -88,15 +88,15 @@ class ProcessTable:
 
 
 class ProcessTracker:
-    """The processes of one run. ``limits`` are the most that they may have together, by the names in the
-    policy file; without an entry nothing is counted.
+    """The processes of one run. ``limits`` are the most that they may have together, by the names in
+    the policy file; without an entry nothing is counted.
 
     A process leaves its session only by ``setsid``. Where that waits for the supervisor, the sessions
-    of a run are known, and with them every process, whoever its parent is. Elsewhere they are known by
+    of a run are known, and with them every process, with any parent. Elsewhere they are known by
     ``mark`` in their environment (or it with ``-`` and more), which a process can remove; with
-    ``filtered`` only processes under a filter count. ``usual`` is the system's number of threads before the
-    run. Processes in a control group of the run always belong to it, and the kernel counts them; so do
-    the descendants of a subreaper of the run.
+    ``filtered`` only processes under a filter count. ``usual`` is the system's number of threads before
+    the run. Processes in a control group of the run always belong to it, and the kernel counts them; so
+    do the descendants of a subreaper of the run.
     """
 
     def __init__(
@@ -261,7 +261,7 @@ class ProcessTracker:
         self.end()
 
     def end_groups(self) -> None:
-        """Kill what is in the control groups."""
+        """Kill the processes in the control groups."""
         for group in self._groups.values():
             group.end()
 
@@ -308,7 +308,7 @@ class ProcessTracker:
 
 
 def _marks(pid: int, fields: Sequence[bytes], rounds: int = _MOST_ROUNDS) -> Iterator[str]:
-    """What a process is marked with: each mark, and its beginning that all runs of a program share."""
+    """Yield the marks of a process: each mark, and its beginning that all runs of a program share."""
     if fields[_STATE] in b"ZX" or int(fields[_FLAGS]) & _KERNEL_THREAD:
         return
     for value in _environment(pid, rounds):

@@ -61,7 +61,7 @@ class RunTerms:
     landlock: int
     """The version of Landlock that confines the run; the supervisor enforces the rules it lacks."""
     limits: Mapping[str, int]
-    """What all processes of the run may use together, by the names of the policy file."""
+    """The limits of all processes of the run together, by the names of the policy file."""
 
 
 class Hosts(Protocol):
@@ -211,7 +211,7 @@ class Watch:
         rights: Rights,
         act: SupervisedAction,
     ) -> None:
-        """Carry a call out as its caller once the person agreed to what it changes."""
+        """Carry a call out as its caller after the person agreed to the change."""
 
         def agreed() -> None:
             with file_calls.acting_as(rights):
