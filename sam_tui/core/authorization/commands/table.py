@@ -272,7 +272,9 @@ def _host_words(program: Mapping[str, object]) -> HostWords | None:
     return HostWords(
         cast("Literal['all', 'first', 'remote']", fields["words"]),
         Options.of(_text(fields, "flags"), _text(fields, "valued")),
+        _pattern(_text(fields, "within") or "(?s:.+)"),
         _pattern(_text(fields, "skips")),
+        frozenset(_text(fields, "named").split()),
         bool(fields.get("restricts")),
     )
 
