@@ -117,8 +117,8 @@ def export_command(**values: Any) -> int:
     Known secrets are those of the environment and of .env here; others are known by their form.
     """
     from sam_tui.adapters.terminal.recordings.library import CastRecordings
-    from sam_tui.core.redaction.settings_files import SettingsFiles
-    from sam_tui.core.redaction.shield import Shield, secrets_of_environment
+    from sam_tui.core.redaction.settings_files import SettingsFiles, secrets_of_environment
+    from sam_tui.core.redaction.shield import Shield
 
     shield = Shield(secrets_of_environment(os.environ), source=SettingsFiles(".").changed)
     shield.refresh()

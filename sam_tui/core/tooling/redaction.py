@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text
-from sam_tui.core.redaction.forms import telling
+from sam_tui.core.redaction.assignments import telling
 from sam_tui.core.redaction.key_blocks import open_at
 from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.tooling.contract import ToolResult
