@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from sam_tui.cli.log import without_secrets
-from sam_tui.cli.options import workspace_of
-from sam_tui.cli.settings import data_dir_of, option, with_settings
+from sam_tui.cli.options import existing_folder, folder_option
+from sam_tui.cli.settings import data_dir_of, with_settings
 from sam_tui.cli.streams import print_json, require_output
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.headless.output import terminal_safe
@@ -38,24 +38,16 @@ def config_group() -> None:
     """
 
 
-_FOLDER = option(
-    "-C", "--workspace", metavar="DIR", help="The folder to work in (default: this one)."
-)
-
-
 def _settings(folder: str | None) -> Settings:
     """All settings that apply in a folder. Raises ``WorkspaceError``, ``ConfigurationError``."""
-    from sam_tui.core.authorization.paths.containment import Workspace
-
-    path = workspace_of({"workspace": folder})
-    return with_settings({}, Workspace.open(path).root if folder else path)[1]
+    return with_settings({}, existing_folder(folder))[1]
 
 
 @config_group.command("show")
 @click.argument("keys", nargs=-1, metavar="[KEY|SECTION]...")
 @click.option("--origin", is_flag=True, help="Print the origin of each value: layer, file, line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object by key.")
-@_FOLDER
+@folder_option
 def show_command(
     keys: tuple[str, ...], *, origin: bool, as_json: bool, workspace: str | None
 ) -> int:
@@ -94,7 +86,7 @@ def _row(settings: Settings, setting: Setting) -> dict[str, Any]:
 
 @config_group.command("get")
 @_KEY
-@_FOLDER
+@folder_option
 def get_command(key: str, workspace: str | None) -> int:
     """Print one value; a list has an entry on each line."""
     require_output()
@@ -108,7 +100,7 @@ def get_command(key: str, workspace: str | None) -> int:
 @config_group.command("set", context_settings={"ignore_unknown_options": True})
 @_KEY
 @click.argument("value")
-@_FOLDER
+@folder_option
 def set_command(key: str, value: str, workspace: str | None) -> int:
     """Set KEY in your own file; its comments stay.
 
@@ -121,7 +113,7 @@ def set_command(key: str, value: str, workspace: str | None) -> int:
 
 @config_group.command("unset")
 @_KEY
-@_FOLDER
+@folder_option
 def unset_command(key: str, workspace: str | None) -> int:
     """Remove KEY from your own file."""
     _save(setting_of(key), None, workspace)

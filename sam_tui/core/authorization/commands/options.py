@@ -131,14 +131,14 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class HostWords:
-    """Which operands of a program name a host without a scheme: all, the first, or ``host:path``.
+    """Which operands of a program name a host without a scheme: all, or the first.
 
     ``within`` finds the names in an operand; what ``skips`` matches is none. The values of the options
     ``named`` are lists of hosts with commas. With ``restricts`` the hosts count for rules that deny or ask
     alone: who may reach a host may not therefore run what such a program runs there.
     """
 
-    words: Literal["all", "first", "remote"]
+    words: Literal["all", "first"]
     options: Options
     within: re.Pattern[str]
     skips: re.Pattern[str]
@@ -149,9 +149,7 @@ class HostWords:
         """The texts that name hosts, among the words behind the program."""
         listed = self.options.values(words, self.named)
         named = [host for value in listed for host in value.split(",")]
-        texts = [word.text for word in self.options.operands(words)]
-        if self.words == "remote":
-            return named + [text for text in texts if ":" in text.partition("/")[0]]
-        parts = [part for text in texts for part in self.within.findall(text)]
+        operands = self.options.operands(words)
+        parts = [part for word in operands for part in self.within.findall(word.text)]
         parts = [part for part in parts if not self.skips.fullmatch(part)]
         return named + (parts[:1] if self.words == "first" else parts)
