@@ -363,8 +363,8 @@ def existing_folder(name: str | None) -> str:
     """The real path of the folder that ``-C`` names; without a name this one. Raises ``WorkspaceError``."""
     from sam_tui.core.authorization.paths.containment import Workspace
 
-    here = workspace_of({"workspace": name})
-    return Workspace.open(here).root if name else here
+    path = workspace_of({"workspace": name})
+    return Workspace.open(path).root if name else path
 
 
 def workspace_of(values: Values) -> str:

@@ -385,18 +385,8 @@ async def test_an_exported_recording_has_no_secret_of_the_environment_or_the_fol
     recorder.output(b"ab90cd12\x1b[m and correct-horse-9981\r\n")
     recorder.close()
     process = await asyncio.create_subprocess_exec(
-        *(
-            sys.executable,
-            "-P",
-            "-m",
-            "sam_tui",
-            "term",
-            "export",
-            "one.cast",
-            "two.cast",
-            "-C",
-            "ws",
-        ),
+        *(sys.executable, "-P", "-m", "sam_tui", "term", "export"),
+        *("one.cast", "two.cast", "-C", "ws"),
         stderr=subprocess.PIPE,
     )
     _, err = await asyncio.wait_for(process.communicate(), 60)

@@ -104,10 +104,10 @@ class Options:
         """The values of the options ``names``, in the same word or the next; a long name may be cut."""
         texts = [word.text for word in words]
         pairs = zip(texts, [*texts[1:], ""], strict=True)
-        values = ((self._own_value(text, names), following) for text, following in pairs)
-        return [own or following for own, following in values if own is not None]
+        values = ((self._joined_value(text, names), following) for text, following in pairs)
+        return [joined or following for joined, following in values if joined is not None]
 
-    def _own_value(self, text: str, names: Collection[str]) -> str | None:
+    def _joined_value(self, text: str, names: Collection[str]) -> str | None:
         """What a word has behind one of the options; empty for none, None for another word."""
         if text.startswith("--"):
             option, _, value = text.partition("=")
