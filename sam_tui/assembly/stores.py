@@ -11,8 +11,8 @@ from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.ports.prompts import DefinitionKind, DefinitionListing
-from sam_tui.core.redaction.settings_files import SettingsFiles
-from sam_tui.core.redaction.shield import Shield, secrets_of_environment
+from sam_tui.core.redaction.settings_files import SettingsFiles, secrets_of_environment
+from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.services import Remembered
 from sam_tui.core.workflow.lazy import DATABASE, LazyWorkflows, WorkflowPlaces
 from sam_tui.folders import PROJECT_DEFINITIONS

@@ -86,8 +86,9 @@ def masked_in_log(environ: Mapping[str, str], api_key: str, workspace: str) -> M
 
 @functools.cache
 def _shield() -> "Shield":
-    from sam_tui.core.redaction.settings_files import SettingsFiles  # most runs log nothing
-    from sam_tui.core.redaction.shield import Shield, secrets_of_environment
+    # Most runs log nothing.
+    from sam_tui.core.redaction.settings_files import SettingsFiles, secrets_of_environment
+    from sam_tui.core.redaction.shield import Shield
 
     shield = Shield(secrets_of_environment(os.environ))
     folders = [workspace for _, workspace in _masked]

@@ -204,6 +204,7 @@ RUN_ONLY = (
 
 
 _SERVING = (*_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR)
+folder_option = _PLACE[0]
 place_options = adding(*_PLACE)
 guarded_options = adding(*_PLACE, *_PERMISSIONS)
 agent_options = adding(*_CONVERSATION, *_SERVING, *_SERVERS, _PROFILE)
@@ -356,6 +357,14 @@ def closing_runtime(values: Values, **changed: Any) -> "Generator[Runtime, None,
         yield runtime
     finally:
         runtime.release()
+
+
+def existing_folder(name: str | None) -> str:
+    """The real path of the folder that ``-C`` names; without a name this one. Raises ``WorkspaceError``."""
+    from sam_tui.core.authorization.paths.containment import Workspace
+
+    path = workspace_of({"workspace": name})
+    return Workspace.open(path).root if name else path
 
 
 def workspace_of(values: Values) -> str:

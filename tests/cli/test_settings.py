@@ -106,6 +106,9 @@ def test_a_run_takes_what_files_set_and_options_win(
     assert json.loads(out)["result"]
     assert f"{project} is ignored: the folder is not trusted." in err
     FileTrust(str(config)).trust(str(tmp_path / "ws"))
+    word = ("config", "get", "agent.disallowed_tools", "-C")
+    assert said(*word, str(tmp_path))[1] == "web_operations\n", "nothing of the folder it stands in"
+    assert said(*word, str(tmp_path / "none"))[0] != 0
     text = ("run", "--settings", '{"run": {"output_format": "text"}}', "hello")
     assert said(*text)[1] == "Hi.\n"
     (tmp_path / "own.toml").write_text('[run]\noutput_format = "text"\n')

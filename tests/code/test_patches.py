@@ -1,5 +1,6 @@
 """apply_patch through the executor: whole or not at all, every path judged."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -284,6 +285,19 @@ async def test_a_file_that_changed_since_it_was_read_is_not_overwritten(shop: An
     assert file.read_text(encoding="utf-8") == "1\n"
     assert other.read_text(encoding="utf-8") == "somebody else\n"
     assert sorted(shop.tree()) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.requirement("files:changed-meanwhile")
+@pytest.mark.parametrize("link", [False, True])
+async def test_of_two_who_create_a_file_the_second_learns_what_to_do(shop: Any, link: bool):
+    put = Put(shop.workspace.locate("new.txt"), b"first", None)
+    shop.files.apply([put])
+    with pytest.raises(
+        ToolError, match=r"new\.txt already exists: .* created it meanwhile"
+    ) as error:
+        shop.files.apply([replace(put, data=b"second", link=link)])
+    assert error.value.hint == "Read it, then edit it or write it again."
+    assert shop.read("new.txt") == "first"
 
 
 @pytest.mark.requirement("files:patch-unified")

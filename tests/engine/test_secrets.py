@@ -24,6 +24,20 @@ from tests.fakes.engine_kit import Echo, Kit, RawModel, example_tools, open_talk
 from tests.shield.test_leaks import PASSWORD, PEM, TOKEN
 
 SPACED = "correct horse battery 9"
+BELOW = ("q7Rt9ZpL2xWm5c8", "Xk93mQvB7a", "t4Wn8RzK1p", "Jm2vP9xQ7c", "Hb5yL8dN3k", "Zr4kM7gB2n")
+LINES = """db_password:
+  {}
+secret_keys:
+  - {}
+  - {}
+- name: DB_PASSWORD
+  value: {}
+API_TOKENS = [
+  "{}"
+]
+login u
+password {}
+""".format(*BELOW)
 
 
 @pytest.mark.requirement("shield:streams")
@@ -32,12 +46,12 @@ def test_a_secret_in_pieces_is_masked_and_nothing_is_lost(size: int) -> None:
     shield, heard = Shield({"SPACED": SPACED}), list[str]()
     stream = MaskedStream(shield, heard.append)
     pem = "\n".join(PEM)
-    text = f"go {TOKEN}.\npassword = '{PASSWORD}' x\n{pem}\nsaid {SPACED} so\r100% {TOKEN}"
+    text = f"go {TOKEN}.\npassword = '{PASSWORD}' x\n{LINES}{pem}\nsaid {SPACED} so\r100% {TOKEN}"
     for start in range(0, len(text), size):
         stream.add(text[start : start + size])
     stream.end()
     shown = "".join(heard)
-    assert not [s for s in (TOKEN, PASSWORD, SPACED, *PEM[1:7]) if s in shown]
+    assert not [s for s in (TOKEN, PASSWORD, SPACED, *BELOW, *PEM[1:7]) if s in shown]
     assert shield.unmask(shown) == text
 
 
@@ -45,14 +59,15 @@ def test_a_secret_in_pieces_is_masked_and_nothing_is_lost(size: int) -> None:
 def test_what_can_be_no_secret_is_shown_at_once() -> None:
     heard = list[str]()
     stream = MaskedStream(Shield(), heard.append)
-    for piece in ("tests/a.py ", "..", "..", " done\n", "Continue? [y/N] "):
+    pieces = ["tests/a.py ", "..", "..", " done\n", "- a\n", "to:\n", "Continue? [y/N] "]
+    for piece in pieces:
         stream.add(piece)
-    assert heard == ["tests/a.py ", "..", "..", " done\n", "Continue? [y/N] "]
+    assert heard == pieces
     stream.add("half")
-    assert len(heard) == 5
+    assert len(heard) == len(pieces)
     stream.end()
     stream.add("late")
-    assert heard[5:] == ["half", "late"]
+    assert heard[len(pieces) :] == ["half", "late"]
 
 
 @pytest.mark.requirement("shield:results")

@@ -155,9 +155,9 @@ async def test_notes_are_kept_found_replaced_and_deleted(harness: Harness) -> No
     assert "- api-port: It is 8082 NOW" in await harness.told("search_kv", query="now")
     assert "- api-port" in await harness.told("search_kv", query="API")
     assert "No note holds" in await harness.told("search_kv", query="zzz")
-    await harness.told("store", key="long", content="word " * 100)
+    await harness.told("store", key="long", content="\x1b[31mword " * 100)
     line = next(x for x in (await harness.told("list_keys")).splitlines() if x.startswith("- long"))
-    assert len(line) <= len("- long: ") + 60
+    assert line.startswith("- long: word word") and len(line) <= len("- long: ") + 60
     assert "Did you mean api-port?" in await harness.refused("retrieve", key="api_port")
     await harness.told("delete_key", key="api-port")
     assert "no note" in await harness.refused("delete_key", key="api-port")

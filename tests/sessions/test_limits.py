@@ -40,5 +40,15 @@ async def test_who_reads_along_hears_that_the_conversation_was_deleted(data: Pat
         reading = followed(storage.conversations, C)
         assert len(await anext(reading)) == 1
         storage.catalog.delete(C)
+        storage.conversations.create(C, "/w")
+        storage.conversations.append(C, [UserMessage("Go"), UserMessage("On")])
+        assert await anext(reading) == [UserMessage("On")]
+        storage.catalog.delete(C)
+        storage.conversations.create(C, "/w")
+        storage.conversations.append(C, [UserMessage("Stop")])
+        assert await anext(reading) == [UserMessage("Stop")], "of a history that became shorter"
+        storage.conversations.append(C, [UserMessage("Now")])
+        assert await anext(reading) == [UserMessage("Now")]
+        storage.catalog.delete(C)
         with pytest.raises(UsageError, match="was deleted"):
             await anext(reading)

@@ -12,9 +12,9 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.redaction.shield import Shield
 from tests.fakes.counting import counted_calls
 
-_PARTS = {("redaction", name) for name in ("shield.py", "forms.py", "key_blocks.py")} | {
-    ("text", name) for name in ("invisible.py", "spellings.py")
-}
+_PARTS = {
+    ("redaction", name) for name in ("shield.py", "assignments.py", "forms.py", "key_blocks.py")
+} | {("text", name) for name in ("invisible.py", "spellings.py")}
 
 
 def of_the_shield(calls: Counter[str]) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sam_tui.core.redaction.shield import secrets_of_env_file, secrets_of_environment
+from sam_tui.core.redaction.settings_files import secrets_of_env_file, secrets_of_environment
 
 
 @pytest.mark.requirement("shield:environment")

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sam_tui.core.redaction.settings_files import secrets_of_env_file, secrets_of_environment
 from sam_tui.core.redaction.shield import (
     PLACEHOLDER,
     Shield,
-    secrets_of_env_file,
-    secrets_of_environment,
 )
 from tests.fakes.rows import every_row
 

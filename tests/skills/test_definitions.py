@@ -71,6 +71,7 @@ async def test_commands_and_rules_count_where_they_are_the_persons_or_trusted(pl
     put(place.workspace / ".claude/commands/db/migrate.md", "Migrate $ARGUMENTS.")
     put(place.workspace / ".sam/rules/tests.md", "---\npaths:\n  - tests/**/*.py\n---\nNo sleeps.")
     put(place.workspace / ".sam/rules/all.md", "Be brief.")
+    put(place.workspace / ".claude/rules/all.md", "Be exact.")
     put(place.workspace / ".sam/rules/texts.md", "---\npaths: '**/*.md'\n---\nShort lines.")
     put(place.workspace / "tests/deep/a.py", "x = 1\n")
     runtime, model = place.build(), RawModel(DONE, DONE, DONE, DONE, DONE)
@@ -86,9 +87,11 @@ async def test_commands_and_rules_count_where_they_are_the_persons_or_trusted(pl
     assert await prompt("/db:migrate all") == "/db:migrate all", "nobody trusts the folder"
     assert reminders(model.seen[-1], "instructions") == []
     runtime.trust.trust()
+    put(place.config / "rules/all.md", "Be kind.")
     assert await prompt("/db:migrate all") == "Migrate all."
     (rules,) = reminders(model.seen[-1], "instructions")
-    assert "Be brief." in rules and "No sleeps." not in rules
+    assert all(rule in rules for rule in ("Be kind.", "Be brief.", "Be exact."))
+    assert "No sleeps." not in rules
     await prompt("And now?")
     assert len(reminders(model.seen[-1], "instructions")) == 1, "a rule's own file is no work"
     read = calls(("file_operations", {"operation": "read_file", "filePath": "tests/deep/a.py"}))

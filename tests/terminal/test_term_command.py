@@ -378,13 +378,15 @@ async def test_an_exported_recording_has_no_secret_of_the_environment_or_the_fol
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DEPLOY_TOKEN", "tok-5e77ab90cd12")
-    (tmp_path / ".env").write_text("DB_PASSWORD=correct-horse-9981\n")
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws/.env").write_text("DB_PASSWORD=correct-horse-9981\n")
     recorder = Recorder("one.cast", (80, 24))
     recorder.output(b"\x1b[31mtok-5e77")
     recorder.output(b"ab90cd12\x1b[m and correct-horse-9981\r\n")
     recorder.close()
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "sam_tui", "term", "export", "one.cast", "two.cast"),
+        *(sys.executable, "-P", "-m", "sam_tui", "term", "export"),
+        *("one.cast", "two.cast", "-C", "ws"),
         stderr=subprocess.PIPE,
     )
     _, err = await asyncio.wait_for(process.communicate(), 60)

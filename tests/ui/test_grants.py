@@ -59,7 +59,7 @@ async def test_what_is_allowed_for_a_while_is_listed_and_taken_back(
 async def test_what_the_agent_remembers_is_listed_and_one_entry_deleted(stage: Stage) -> None:
     remembered = stage.runtime.remembered
     place = Scope(f"workspace:{stage.workspace}")
-    remembered.knowledge.add(place, LearntDraft("discovery", "[b]the port is 80"))
+    remembered.knowledge.add(place, LearntDraft("discovery", "[b]the \x1b[31mport\x1b[m is 80"))
     remembered.notes.put(Scope("elsewhere"), "k", "of another conversation")
     async with driven(app_over(stage), (80, 24)) as me:
         await me.ready()

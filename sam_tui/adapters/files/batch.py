@@ -7,8 +7,8 @@ space and cannot lose a byte.
 import os
 import secrets
 import stat
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -78,7 +78,7 @@ class Batch:
                 self._back.append(lambda: self._rename(target, source))
 
     def _put(self, step: Put) -> None:
-        with explained(step.where, "written"):
+        with explained(step.where, "written"), _insist_absent(step.where):
             entry = self._held.enter_context(entry_of(step.where, make=True))
             if step.before is None:
                 self._make_room(entry)
@@ -209,6 +209,19 @@ def insist_unchanged(entry: OpenedEntry, where: Location, before: Snapshot) -> N
             " nothing was written.",
             hint="Read it again and repeat the edit.",
         )
+
+
+@contextmanager
+def _insist_absent(where: Location) -> Generator[None, None, None]:
+    """Turn the refusal to replace a file into the ``ToolError`` of an edit that was made from none."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise ToolError(
+            f"{printable(where.display_path)} already exists: something else created it meanwhile;"
+            " nothing was written.",
+            hint="Read it, then edit it or write it again.",
+        ) from error
 
 
 def _mode_after(step: Put, old: os.stat_result | None) -> int | None:

@@ -57,7 +57,8 @@ class FileDefinitions:
         self._read: Unchanged[Definition] = Unchanged()
 
     def listing(self, kind: DefinitionKind) -> DefinitionListing:
-        """The definitions of a kind in use, the person's own first; of one name only the first."""
+        """The definitions of a kind in use, the person's own first; of one name only the first, but
+        every rule: nobody calls one by its name."""
         definitions: dict[str, Definition] = {}
         problems: list[FileProblem] = []
         for folder, origin in self._folders(kind):
@@ -71,11 +72,12 @@ class FileDefinitions:
                 except UnusableSkill as why:
                     problems.append(FileProblem(printable(file), str(why), faulty=True))
                     continue
-                if definition.name in definitions:
+                key = file if kind == "rules" else definition.name
+                if key in definitions:
                     why = f"{definition.name} exists already"
                     problems.append(FileProblem(printable(file), why))
                     continue
-                definitions[definition.name] = definition
+                definitions[key] = definition
         return DefinitionListing(tuple(definitions.values()), tuple(problems))
 
     def _folders(self, kind: DefinitionKind) -> Iterator[tuple[str, FileOrigin]]:

@@ -374,7 +374,7 @@ def _settings_file() -> DoctorCheck:
 
 def _keys(data_dir: str) -> DoctorCheck:
     """Names only: a value never leaves this function."""
-    from sam_tui.core.redaction.shield import secrets_of_environment
+    from sam_tui.core.redaction.settings_files import secrets_of_environment
     from sam_tui.settings.keys import KeyStore
 
     stored = [f"{name} (stored)" for name in sorted(KeyStore(data_dir).storage)]

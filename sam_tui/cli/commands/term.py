@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.numbers import FiniteRange
+from sam_tui.cli.options import existing_folder, folder_option
 from sam_tui.cli.settings import data_dir_of, option
 from sam_tui.cli.streams import print_list, require_output
 from sam_tui.core.errors import UsageError
@@ -111,16 +112,18 @@ def play_command(**values: Any) -> int:
 @term_group.command("export")
 @click.argument("recording", type=click.Path(dir_okay=False))
 @click.argument("copy", type=click.Path(dir_okay=False))
+@folder_option
 def export_command(**values: Any) -> int:
     """Write a copy of a recording without secrets, to give away.
 
-    Known secrets are those of the environment and of .env here; others are known by their form.
+    Known secrets are those of the environment and of the folder's .env; others are known by their form.
     """
     from sam_tui.adapters.terminal.recordings.library import CastRecordings
-    from sam_tui.core.redaction.settings_files import SettingsFiles
-    from sam_tui.core.redaction.shield import Shield, secrets_of_environment
+    from sam_tui.core.redaction.settings_files import SettingsFiles, secrets_of_environment
+    from sam_tui.core.redaction.shield import Shield
 
-    shield = Shield(secrets_of_environment(os.environ), source=SettingsFiles(".").changed)
+    folder = existing_folder(values["workspace"])
+    shield = Shield(secrets_of_environment(os.environ), source=SettingsFiles(folder).changed)
     shield.refresh()
     recordings = CastRecordings("", lambda: shield)
     masked = asyncio.run(recordings.export(values["recording"], values["copy"]))

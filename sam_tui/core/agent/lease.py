@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from itertools import takewhile
 
 from sam_tui.core.errors import ConversationTakenOver, UsageError
 from sam_tui.core.ids import ConversationId
@@ -53,21 +54,25 @@ async def as_writer(store: ConversationStore, conversation: ConversationId) -> A
 
 
 async def followed(
-    store: ConversationStore, conversation: ConversationId, *, yielded: int = 0
+    store: ConversationStore, conversation: ConversationId
 ) -> AsyncGenerator[Sequence[Message]]:
-    """The messages beyond the first ``yielded``, then those that come. Reads alone.
+    """The messages, then those that come, each once. Reads alone.
 
+    Of a history that took the place of another under this id, those after their common beginning.
     Raises ``UsageError`` once the conversation is deleted.
     """
-    stored = -1
+    version = None
+    yielded: list[Message] = []
     while True:
         record = store.find(conversation)
-        if record is None and stored >= 0:
+        if record is None and version is not None:
             raise UsageError(f"Conversation {conversation} was deleted.")
-        if record is not None and record.messages != stored:
-            stored = record.messages
+        if record is not None and (record.messages, record.updated_at) != version:
+            version = record.messages, record.updated_at
             history = store.everything(conversation)
-            if len(history) > yielded:
-                yield history[yielded:]
-            yielded = len(history)
+            pairs = zip(yielded, history, strict=False)
+            common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            yielded = history
+            if history[common:]:
+                yield history[common:]
         await asyncio.sleep(LOOK)

@@ -1,11 +1,12 @@
-"""The ``.env`` files of a workspace, whose values are secrets wherever they occur."""
+"""Secrets of settings, by their names: of the environment, and of the ``.env`` files of a workspace."""
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 
 from sam_tui.core.local_files.bounded import UnusableFile, open_regular
-from sam_tui.core.redaction.shield import secrets_of_env_file
+from sam_tui.core.redaction.shield import SHORTEST_KNOWN
 
 _NAMES = (".env", ".envrc", *(f".env.{kind}" for kind in (
     "local", "development", "dev", "production", "prod", "staging", "test", "development.local",
@@ -43,3 +44,61 @@ def _start_of(path: str) -> str:
             return file.read(_LARGEST).decode(errors="replace")
     except (UnusableFile, OSError):
         return ""
+
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASS|PASSWD|PASSWORD|PWD|PASSPHRASE|CREDENTIALS?"
+    r"|AUTH|DSN|APIKEY|PAT|PRIVATE|SALT|COOKIE|SIGNATURE|WEBHOOK)(?:_|\d|$)|DATABASE_URL$|REDIS_URL$"
+    r"|MONGO\w*_UR[IL]$|CONNECTION_STRING$",
+    re.IGNORECASE,
+)
+_NOT_A_SECRET = re.compile(
+    r"(?:true|false|yes|no|on|off|none|null|\d+(?:\.\d+)?|/[\w./-]*|\$\{?\w+\}?|[\w.-]+:\d+|localhost.*"
+    r"|(?:dev|prod|test|stag|local|change.?me|example|your|xxx|placeholder|dummy|none-needed)"
+    r"[\w. -]*)",
+    re.IGNORECASE,
+)
+
+
+def secrets_of_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an environment that hold secrets, going by their names."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if _SECRET_NAME.search(name)
+        and len(value) >= 8
+        and "/" not in value[:1]
+        and not _NOT_A_SECRET.fullmatch(value)
+    }
+
+
+_ENV_LINE = re.compile(
+    r"""^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*
+    (?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s#'"][^#\r\n]*?)?)[ \t]*(?:\#.*)?$""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+def _env_value(line: re.Match[str]) -> str:
+    """Return the value of a line in any quotes; in double quotes its escapes are resolved."""
+    value = next(filter(None, line.groups()[1:]), "")
+    return value.replace("\\n", "\n").replace('\\"', '"') if line[2] else value
+
+
+def secrets_of_env_file(text: str) -> dict[str, str]:
+    """The values of a ``.env`` file that are worth hiding: settings such as ``PORT=3000`` are not."""
+    secrets: dict[str, str] = {}
+    for match in _ENV_LINE.finditer(text):
+        name = match[1]
+        value = _env_value(match)
+        if _NOT_A_SECRET.fullmatch(value) or "<secret:" in value:
+            continue
+        shortest = SHORTEST_KNOWN if _SECRET_NAME.search(name) else 20
+        if len(value) >= shortest and (shortest < 20 or _opaque(value)):
+            secrets[name] = value
+    return secrets
+
+
+def _opaque(value: str) -> bool:
+    """Whether a value without a telling name looks random rather than worded."""
+    return " " not in value and "://" not in value and sum(map(str.isdigit, value)) >= 3

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 
+from sam_tui.core.redaction.assignments import assigned_secrets, telling
 from sam_tui.core.redaction.forms import (
     HINTS,
-    assigned_secrets,
     drawn,
     plain_word,
-    telling,
     wordlike,
 )
 from sam_tui.core.redaction.key_blocks import NAME as KEY_BLOCK
@@ -25,7 +24,8 @@ from sam_tui.core.redaction.key_blocks import blocks, lines
 from sam_tui.core.text.invisible import INVISIBLE, show_invisible, shown_again
 
 PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")
-_SHORTEST_KNOWN = 6
+SHORTEST_KNOWN = 6
+"""The fewest characters of a value that is masked because it is known."""
 _SHORTEST_SEEN = 8
 _MOST_SEEN = 64
 """How many values that were found by their form are remembered, and redacted everywhere."""
@@ -92,7 +92,7 @@ class Shield:
     def learn(self, values: Mapping[str, str]) -> None:
         """Mask these values as well from now on; short ones and plain words are left alone."""
         for name, value in values.items():
-            if len(value) >= _SHORTEST_KNOWN and not plain_word(value):
+            if len(value) >= SHORTEST_KNOWN and not plain_word(value):
                 self._know(name, value)
         self._sort()
 
@@ -333,64 +333,6 @@ class Shield:
         self._values[placeholder] = value
         self._placeholders[value] = placeholder
         return placeholder
-
-
-_SECRET_NAME = re.compile(
-    r"(?:^|_)(?:KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASS|PASSWD|PASSWORD|PWD|PASSPHRASE|CREDENTIALS?"
-    r"|AUTH|DSN|APIKEY|PAT|PRIVATE|SALT|COOKIE|SIGNATURE|WEBHOOK)(?:_|\d|$)|DATABASE_URL$|REDIS_URL$"
-    r"|MONGO\w*_UR[IL]$|CONNECTION_STRING$",
-    re.IGNORECASE,
-)
-_NOT_A_SECRET = re.compile(
-    r"(?:true|false|yes|no|on|off|none|null|\d+(?:\.\d+)?|/[\w./-]*|\$\{?\w+\}?|[\w.-]+:\d+|localhost.*"
-    r"|(?:dev|prod|test|stag|local|change.?me|example|your|xxx|placeholder|dummy|none-needed)"
-    r"[\w. -]*)",
-    re.IGNORECASE,
-)
-
-
-def secrets_of_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of an environment that hold secrets, going by their names."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if _SECRET_NAME.search(name)
-        and len(value) >= 8
-        and "/" not in value[:1]
-        and not _NOT_A_SECRET.fullmatch(value)
-    }
-
-
-_ENV_LINE = re.compile(
-    r"""^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*
-    (?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s#'"][^#\r\n]*?)?)[ \t]*(?:\#.*)?$""",
-    re.MULTILINE | re.VERBOSE,
-)
-
-
-def _env_value(line: re.Match[str]) -> str:
-    """Return the value of a line in any quotes; in double quotes its escapes are resolved."""
-    value = next(filter(None, line.groups()[1:]), "")
-    return value.replace("\\n", "\n").replace('\\"', '"') if line[2] else value
-
-
-def secrets_of_env_file(text: str) -> dict[str, str]:
-    """The values of a ``.env`` file that are worth hiding: settings such as ``PORT=3000`` are not."""
-    secrets: dict[str, str] = {}
-    for match in _ENV_LINE.finditer(text):
-        name = match[1]
-        value = _env_value(match)
-        if _NOT_A_SECRET.fullmatch(value) or "<secret:" in value:
-            continue
-        shortest = _SHORTEST_KNOWN if _SECRET_NAME.search(name) else 20
-        if len(value) >= shortest and (shortest < 20 or _opaque(value)):
-            secrets[name] = value
-    return secrets
-
-
-def _opaque(value: str) -> bool:
-    """Whether a value without a telling name looks random rather than worded."""
-    return " " not in value and "://" not in value and sum(map(str.isdigit, value)) >= 3
 
 
 def _sought(value: str) -> str:

@@ -27,12 +27,15 @@ _HIDDEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozen
 
 def plain(text: str) -> str:
     """Output without control sequences, overwritten parts of lines applied, the invisible escaped."""
-    if "\x1b" in text:
-        text = _SEQUENCE.sub("", text)
-    text = text.replace("\r\n", "\n")
+    text = without_sequences(text).replace("\r\n", "\n")
     if "\r" in text or "\b" in text:
         text = "\n".join(map(_overwritten, text.split("\n")))
     return escaped(text.replace("\x07", ""))
+
+
+def without_sequences(text: str) -> str:
+    """The text without control sequences, whole ones and the escape character of one that was cut."""
+    return _SEQUENCE.sub("", text) if "\x1b" in text else text
 
 
 class PlainStream:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text
-from sam_tui.core.redaction.forms import telling
+from sam_tui.core.redaction.assignments import telling
 from sam_tui.core.redaction.key_blocks import open_at
 from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.tooling.contract import ToolResult
@@ -130,9 +130,23 @@ def _masked_display(display: Display, shield: Shield) -> Display:
 
 _MOST_HELD = 65_536
 _TELLS = re.compile(
-    r"passw|passphrase|secret|token|credential|key|pwd|://|bearer|basic|cookie|login", re.I
+    r"passw|passphrase|secret|token|credential|key|pwd|://|bearer|basic|cookie|login"
+    r"""|(?:["']name["']|(?m:^)[ \t{(,\[-]{0,80}(?-i:name))\s{0,3}[:=]""",
+    re.I,
 )
+"""What a line of a secret contains: the last ones name a value that follows as another entry."""
 _WORD = re.compile(r"[^\s]*[A-Za-z0-9-][^\s]*\Z")
+_OPENS = re.compile(
+    r"""(?:(?:=>|[:=]|%3A|%3D)[ \t]{0,8}(?:[|>][+-]?|\\|[\[(])?"""
+    r"""|(?:name|key)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?[\w.-]{1,80}\\{0,3}["']?[,;]?"""
+    r"""|login \S{1,100})\s{0,8}\Z""",
+    re.I,
+)
+"""The end of a line whose value, or list of values, is below it."""
+_LONGEST_END = 240
+_ITEM = re.compile(r"""\s*(?:(?:-[ \t]|["'`\\])[^\n]*)?\n""")
+"""A line of a list, or an empty one."""
+_MOST_ITEMS = 100
 
 
 class MaskedStream:
@@ -160,11 +174,28 @@ class MaskedStream:
 
     def _safe(self, text: str) -> int:
         """Up to where no secret is cut: before a private key without its end, a line that names a
-        secret, or a word that may go on."""
+        secret, one that does so for the next, or a word that may go on."""
         end = open_at(text)
         line = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
-        if _TELLS.search(text, line, end):
-            return line
+        start = _start_of_value(text, line)
+        if start < line or _TELLS.search(text, line, end):
+            return start
         word = _WORD.search(text, line, end)
         end = word.start() if word else end
         return end - self._shield.length_of_beginning(text[:end])
+
+
+def _start_of_value(text: str, line: int) -> int:
+    """The start of the line that names the value or the list on a line; that line's own if none does."""
+    named = start = line
+    for _ in range(_MOST_ITEMS):
+        before = text.rfind("\n", 0, max(0, start - 1)) + 1
+        opens = _TELLS.search(text, before, start) and _OPENS.search(
+            text, max(before, start - _LONGEST_END), start
+        )
+        if opens:
+            named = before
+        elif start == 0 or not _ITEM.fullmatch(text, before, start):
+            break
+        start = before
+    return named

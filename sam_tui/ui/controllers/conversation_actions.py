@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import NO_CONVERSATION, ConversationId
+from sam_tui.core.text.plain import without_sequences
 from sam_tui.core.todos.edits import TodoEdit
 from sam_tui.core.tooling.shared_memory import entries_read, scope_in_words
 from sam_tui.ui.controllers.context import Context
@@ -192,7 +193,7 @@ class ConversationActions:
         options = [
             (
                 Choice(
-                    one_line(f"{entry.key}  {entry.text}".strip(), 80),
+                    one_line(without_sequences(f"{entry.key}  {entry.text}").strip(), 80),
                     f"{entry.kind} · {scope_in_words(entry.scope)}",
                 ),
                 partial(self._memory, entry),
@@ -203,7 +204,7 @@ class ConversationActions:
 
     def _memory(self, entry: "MemoryEntry") -> None:
         """Ask for an action on an entry."""
-        title = one_line(entry.key or entry.text, 60)
+        title = one_line(without_sequences(entry.key or entry.text), 60)
 
         def read() -> None:
             from sam_tui.ui.screens.reader import Reader, whole

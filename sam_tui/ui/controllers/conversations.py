@@ -207,12 +207,11 @@ class Conversations:
         from sam_tui.core.agent.lease import followed
 
         store = self._runtime.conversations
-        read: list[Message] = []
         try:
-            async for messages in followed(store, conversation):
-                read += messages
+            async for _ in followed(store, conversation):
+                history = store.everything(conversation)
                 notices = self._runtime.notices.load(conversation)
-                tab.transcript.load(read, store.call_displays(conversation), notices)
+                tab.transcript.load(history, store.call_displays(conversation), notices)
                 tab.transcript.add_remark(why)
                 if tab is self._current.tab:
                     self._screen.todos.show(self._runtime.todos.items(conversation))

@@ -11,6 +11,7 @@ from sam_tui.core.ports.memory import (
     MemoryHit,
     Origin,
 )
+from sam_tui.core.text.plain import without_sequences
 from sam_tui.core.todos.item import one_line
 
 HEADINGS: Mapping[LearntKind, str] = {
@@ -118,7 +119,7 @@ def knowledge_report(learnt: Mapping[LearntKind, Sequence[Learnt]], *, whose: Wh
 
 def preview(text: str, length: int) -> str:
     """The beginning on one line."""
-    line = one_line(text)
+    line = one_line(without_sequences(text))
     return line if len(line) <= length else line[: length - 1] + "…"
 
 

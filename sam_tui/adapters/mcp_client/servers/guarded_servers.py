@@ -9,7 +9,8 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Noticed
 from sam_tui.core.ids import NO_CONVERSATION, ConversationId
-from sam_tui.core.redaction.shield import Shield, secrets_of_environment
+from sam_tui.core.redaction.settings_files import secrets_of_environment
+from sam_tui.core.redaction.shield import Shield
 
 if TYPE_CHECKING:
     from sam_tui.adapters.mcp_client.connection_context import ServerSurroundings

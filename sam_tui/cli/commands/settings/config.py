@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sam_tui.cli.log import without_secrets
-from sam_tui.cli.options import workspace_of
+from sam_tui.cli.options import existing_folder, folder_option
 from sam_tui.cli.settings import data_dir_of, with_settings
 from sam_tui.cli.streams import print_json, require_output
 from sam_tui.core.errors import ConfigurationError, UsageError
@@ -38,18 +38,22 @@ def config_group() -> None:
     """
 
 
-def _settings() -> Settings:
-    return with_settings({}, workspace_of({"workspace": None}))[1]
+def _settings(folder: str | None) -> Settings:
+    """All settings that apply in a folder. Raises ``WorkspaceError``, ``ConfigurationError``."""
+    return with_settings({}, existing_folder(folder))[1]
 
 
 @config_group.command("show")
 @click.argument("keys", nargs=-1, metavar="[KEY|SECTION]...")
 @click.option("--origin", is_flag=True, help="Print the origin of each value: layer, file, line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object by key.")
-def show_command(keys: tuple[str, ...], *, origin: bool, as_json: bool) -> int:
+@folder_option
+def show_command(
+    keys: tuple[str, ...], *, origin: bool, as_json: bool, workspace: str | None
+) -> int:
     """Show all settings, or the named ones, as a settings file."""
     require_output()
-    settings = _settings()
+    settings = _settings(workspace)
     rows = [s for s in SETTINGS if not keys or {s.key, s.section} & set(keys)]
     for key in set(keys) - set(SECTIONS):
         setting_of(key)
@@ -82,10 +86,11 @@ def _row(settings: Settings, setting: Setting) -> dict[str, Any]:
 
 @config_group.command("get")
 @_KEY
-def get_command(key: str) -> int:
+@folder_option
+def get_command(key: str, workspace: str | None) -> int:
     """Print one value; a list has an entry on each line."""
     require_output()
-    value = _settings()[setting_of(key).key]
+    value = _settings(workspace)[setting_of(key).key]
     for entry in value if isinstance(value, tuple) else (value,):
         text = toml(entry) if isinstance(entry, bool) else str(entry)
         click.echo(terminal_safe(without_secrets(text)))
@@ -95,28 +100,30 @@ def get_command(key: str) -> int:
 @config_group.command("set", context_settings={"ignore_unknown_options": True})
 @_KEY
 @click.argument("value")
-def set_command(key: str, value: str) -> int:
+@folder_option
+def set_command(key: str, value: str, workspace: str | None) -> int:
     """Set KEY in your own file; its comments stay.
 
-    Separate the entries of a list by commas.
+    Separate the entries of a list by commas. It says so if another value applies in the folder.
     """
     setting = setting_of(key)
-    _save(setting, from_text(setting, value))
+    _save(setting, from_text(setting, value), workspace)
     return 0
 
 
 @config_group.command("unset")
 @_KEY
-def unset_command(key: str) -> int:
+@folder_option
+def unset_command(key: str, workspace: str | None) -> int:
     """Remove KEY from your own file."""
-    _save(setting_of(key), None)
+    _save(setting_of(key), None, workspace)
     return 0
 
 
-def _save(setting: Setting, value: Value | None) -> None:
+def _save(setting: Setting, value: Value | None, folder: str | None) -> None:
     save(user_file(os.environ), setting, value)
     try:
-        origin = _settings().origin(setting.key)
+        origin = _settings(folder).origin(setting.key)
     except ConfigurationError as broken:
         click.echo(terminal_safe(f"Saved. But: {broken.explain()}"), err=True)
         return

@@ -100,6 +100,26 @@ class Options:
                 operands.append(replace(word, text=value))
         return operands
 
+    def values(self, words: Sequence[Word], names: Collection[str]) -> list[str]:
+        """The values of the options ``names``, in the same word or the next; a long name may be cut."""
+        texts = [word.text for word in words]
+        pairs = zip(texts, [*texts[1:], ""], strict=True)
+        values = ((self._joined_value(text, names), following) for text, following in pairs)
+        return [joined or following for joined, following in values if joined is not None]
+
+    def _joined_value(self, text: str, names: Collection[str]) -> str | None:
+        """What a word has behind one of the options; empty for none, None for another word."""
+        if text.startswith("--"):
+            option, _, value = text.partition("=")
+            named = len(option) > 2 and any(name.startswith(option) for name in names)
+            return value if named else None
+        for at, letter in enumerate(text[1:] if text.startswith("-") else "", 2):
+            if f"-{letter}" in names:
+                return text[at:]
+            if letter not in self._letters:
+                break
+        return None
+
     def _value(self, option: str) -> str | None:
         """Return the value in an unknown option's own word; None if a known one takes the next word."""
         name, _, value = option.partition("=")
@@ -111,21 +131,25 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class HostWords:
-    """The operands of a program that name a host without a scheme: all, the first, or ``host:path``.
+    """The operands of a program that name a host without a scheme: all, or the first.
 
-    Operands that ``skips`` matches name none. With ``restricts`` the hosts count for rules that deny or ask
+    ``within`` finds the names in an operand; what ``skips`` matches is none. The values of the options
+    ``named`` are lists of hosts with commas. With ``restricts`` the hosts count for rules that deny or ask
     alone: who may reach a host may not therefore run what such a program runs there.
     """
 
-    words: Literal["all", "first", "remote"]
+    words: Literal["all", "first"]
     options: Options
+    within: re.Pattern[str]
     skips: re.Pattern[str]
+    named: frozenset[str]
     restricts: bool
 
     def of(self, words: Sequence[Word]) -> list[str]:
         """The texts that name hosts, among the words behind the program."""
-        texts = [word.text for word in self.options.operands(words)]
-        if self.words == "remote":
-            return [text for text in texts if ":" in text.partition("/")[0]]
-        named = [text for text in texts if not self.skips.fullmatch(text)]
-        return named[:1] if self.words == "first" else named
+        listed = self.options.values(words, self.named)
+        named = [host for value in listed for host in value.split(",")]
+        operands = self.options.operands(words)
+        parts = [part for word in operands for part in self.within.findall(word.text)]
+        parts = [part for part in parts if not self.skips.fullmatch(part)]
+        return named + (parts[:1] if self.words == "first" else parts)

@@ -270,9 +270,11 @@ def _host_words(program: Mapping[str, object]) -> HostWords | None:
         return None
     fields = cast("dict[str, object]", program["hosts"])
     return HostWords(
-        cast("Literal['all', 'first', 'remote']", fields["words"]),
+        cast("Literal['all', 'first']", fields["words"]),
         Options.of(_text(fields, "flags"), _text(fields, "valued")),
+        _pattern(_text(fields, "within") or "(?s:.+)"),
         _pattern(_text(fields, "skips")),
+        frozenset(_text(fields, "named").split()),
         bool(fields.get("restricts")),
     )
 

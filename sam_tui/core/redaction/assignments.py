@@ -1,0 +1,172 @@
+"""Values that are assigned to a name which tells that they are secret."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sam_tui.core.redaction.forms import drawn, entropy, is_generated, is_random
+
+_KEYWORDS = ("passw", "_pass", "passphrase", "secret", "token", "credential", "_pwd", "key")
+_TELLING = re.compile(
+    r"passw|_pass(?![a-z])|passphrase|secret|token|credential|_pwd|(?:api|access|private|encryption|signing|auth|account"
+    r"|master|client|license|service|storage|deploy|webhook)[_.-]?key",
+    re.IGNORECASE,
+)
+_OPERATOR = (
+    r"""\\{0,3}["']?(?:\s?:\s?[A-Za-z_][\w.\[\] |]{0,40}?\s?(?==)|\s{0,3})"""
+    r"""(?:=>|:=|=|:|%3[Aa]|%3[Dd])"""
+)
+"""An assignment after a name, which may have a type."""
+_LINE_END = r"(?:[|>][+-]?|\\)?[ \t]{0,8}\r?\n[ \t]{0,80}"
+"""Between a name and its value on the next line: of YAML, of a formatter, or continued by a shell."""
+_ASSIGNED = re.compile(
+    rf"""(?P<name>[A-Za-z0-9_.-]{{1,80}}){_OPERATOR}(?:[ \t]{{0,3}}(?P<below>{_LINE_END})|\s{{0,3}})"""
+    r"""(?:[bBfFrRuU]{1,2}(?=["']))?(?:(?P<list>[\[(]|(?=-[ \t]))|(?P<quote>\\{0,3}["'`])(?P<quoted>"""
+    # A backslash is read in one way only, so that a long row of them takes no longer than other text.
+    r"""(?:(?!(?P=quote))(?:[^\s\\]|\\[\\"'/]|\\(?![\\"'/])|\\(?=(?P=quote)))){8,256})(?P=quote)"""
+    r"""|(?P<bare>[^\s"'`<>,;&]{8,256}))"""
+)
+_BRACKET = re.compile(r"[()\[\]{}|]")
+"""In a value without quotes: code ends it, but a password may have it."""
+_CALL = re.compile(r"[\w.]{0,80}[A-Za-z]{3}[\w.]{0,80}[(\[]")
+_ITEM = re.compile(
+    r"""(?:[\s,]{0,80}(?:[bBfFrRuU]{1,2})?(?P<quote>\\{0,3}["'`])(?P<quoted>[^\s"'`\\]{1,256})(?P=quote)"""
+    r"""|\s{0,80}-[ \t]{1,8}(?P<bare>[^\s"'`<>,;&]{1,256})(?<!:)(?=\s|$))"""
+)
+"""A value of a list: in quotes, or behind a dash as in YAML."""
+_MARGIN = " \t+-|:0123456789"
+"""Before a line: its indentation, a dash, a number, a sign of a difference."""
+_MOST_ITEMS, _OF_NAMES = 100, frozenset("/._-")
+_NAMED_VALUE = (
+    r"""(?i:name|key)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?(?P<name>[A-Za-z0-9_.-]{1,80})\\{0,3}["']?"""
+    r"""[\s,;]{1,40}\\{0,3}["']?(?i:value)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?"""
+    r"""(?P<value>[^\s"'`<>,;()\[\]{}|&\\]{8,256})"""
+)
+"""A name and its value as two neighbouring entries."""
+_NAME_ENDS = re.compile(
+    r"(?:name|ref|id|ids|path|file|url|uri|type|arn|version|count|length|size|limit|tokens|hash|digest|pub"
+    r"|public|public_key|expiry|expires|ttl|policy|field|label|header|prefix|suffix|class|regex|pattern"
+    r"|izer|manager|provider|store|service|namespace|at|in|endpoint|algorithm|format|index|usage)$",
+    re.IGNORECASE,
+)
+_NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_ASSIGNS = re.compile(rf"[A-Za-z0-9_.-]{{1,80}}{_OPERATOR}")
+
+
+def _lowered(text: str) -> str:
+    """The text in small letters, as long as before."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(c.lower() if c.isascii() else c for c in text)  # some letters grow
+
+
+def _assigned_values(
+    text: str, lowered: str, keywords: Sequence[str]
+) -> Iterator[tuple[str, int, int]]:
+    for keyword in keywords:
+        at = lowered.find(keyword)
+        while at != -1:
+            yield from _assigned_at(text, at)
+            at = lowered.find(keyword, at + len(keyword))
+
+
+def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
+    """(name, start, end) of values that are assigned to a telling name and look like a secret."""
+    lowered = _lowered(text)
+    keywords = [keyword for keyword in _KEYWORDS if keyword in lowered]
+    if not keywords:
+        return []  # every telling name contains a keyword
+    secrets: dict[int, tuple[str, int, int]] = {}
+    for span in (*_assigned_values(text, lowered, keywords), *_named_values(text, lowered)):
+        secrets.setdefault(span[1], span)
+    outermost: list[tuple[str, int, int]] = []
+    for span in sorted(secrets.values(), key=lambda item: item[1]):
+        if not outermost or span[1] >= outermost[-1][2]:
+            outermost.append(span)
+    return outermost
+
+
+def telling(name: str, value: str) -> bool:
+    """Whether a value that has a name of its own, as in an object, is a secret by both."""
+    named = bool(_TELLING.search(name)) and not _NAME_ENDS.search(name)
+    return named and len(value) >= 8 and not re.search(r"\s", value) and drawn(value)
+
+
+def _named_values(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+    at = lowered.find("value")
+    while at != -1:
+        match = None
+        if _ASSIGNS.match(text, at) and _TELLING.search(text, max(0, at - 160), at):
+            match = re.compile(_NAMED_VALUE).search(text, max(0, at - 160), at + 300)
+        if match and match.start("value") > at and telling(match["name"], match["value"]):
+            yield match["name"], *match.span("value")
+        at = lowered.find("value", at + 5)
+
+
+def _assigned_at(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+    if not _ASSIGNS.match(text, at):
+        return
+    start = at
+    while start > 0 and at - start < 48 and text[start - 1] in _NAME_CHARACTERS:
+        start -= 1
+    match = _ASSIGNED.match(text, start)
+    if match is None or at >= match.end("name") or text[start - 8 : start] == "<secret:":
+        return
+    name, listed = match["name"], match["list"] is not None
+    about = name.lower().removesuffix("tokens") if listed else name  # those of a list are no count
+    if text[start - 1 : start] == "<" or not _TELLING.search(name) or _NAME_ENDS.search(about):
+        return
+    spans = _listed(text, match.end()) if listed else [_value_of(match)]
+    for first, last in spans:
+        if _looks_secret(name, text[first:last], quoted=match["bare"] is None):
+            yield name.strip(".-"), first, last
+
+
+def _value_of(match: re.Match[str]) -> tuple[int, int]:
+    """Return the span of an assignment's value; without quotes it ends at a bracket, unless generated."""
+    if match["quoted"]:
+        return match.span("quoted")
+    start, bare = match.start("bare"), match["bare"].rstrip(")]}|")
+    if match["below"] and _is_statement(match["below"], bare):
+        return start, start
+    bracket = _BRACKET.search(bare)
+    if bracket is None or (_opens_line(match) and drawn(bare) and not _CALL.match(bare)):
+        return start, start + len(bare)
+    return start, start + bracket.start()
+
+
+def _is_statement(indentation: str, line: str) -> bool:
+    return line.endswith(":") or (len(indentation) > 3 and not is_random(line))
+
+
+def _opens_line(match: re.Match[str]) -> bool:
+    """Whether an assignment begins its line and its value ends it, as in settings and scripts."""
+    text, start, end = match.string, match.start(), match.end()
+    before = text[max(0, start - 24) : start].rpartition("\n")
+    begins = (before[1] or start <= 24) and before[2].strip(_MARGIN) in ("", "export", "set", "ENV")
+    return bool(begins) and text[end : end + 1] in ("", "\r", "\n")
+
+
+def _listed(text: str, at: int) -> list[tuple[int, int]]:
+    """Return the spans of a list's values; of several values, none that may be a name or a path."""
+    spans: list[tuple[int, int]] = []
+    while len(spans) < _MOST_ITEMS and (item := _ITEM.match(text, at)):
+        spans.append(item.span("bare" if item["quoted"] is None else "quoted"))
+        at = item.end()
+    values = [(span, text[slice(*span)]) for span in spans]
+    return [
+        span
+        for span, value in values
+        if is_generated(value)
+        or (any(map(str.isdigit, value)) and (len(values) == 1 or not set(value) & _OF_NAMES))
+    ]
+
+
+def _looks_secret(name: str, value: str, *, quoted: bool) -> bool:
+    """High entropy, digits among letters, and nothing that is code, a path, or a stand-in."""
+    if len(value) < 8 or not drawn(value):
+        return False
+    if not quoted and not name.isupper() and value.replace("_", "").replace(".", "").isidentifier():
+        digits = any(map(str.isdigit, value))
+        return digits and entropy(value) > 3.5 and "_" not in value.strip("_") and "." not in value
+    return True
