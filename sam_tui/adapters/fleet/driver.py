@@ -146,6 +146,12 @@ class Driver:
             return why
         if limits.max_tokens and sum(r.tokens for r in records) >= limits.max_tokens:
             return "The tokens of the fleet are spent."
+        if (limits.max_cost or limits.max_tokens) and any(
+            r.answer and not r.tokens for r in records
+        ):
+            return (
+                "A model does not report its usage, so the limit of the fleet cannot be enforced."
+            )
         return ""
 
     def _drop(self, waiting: deque[TaskRecord], why: str) -> None:

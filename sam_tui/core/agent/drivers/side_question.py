@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.messages import AssistantMessage, Message, UserMessage, unanswered
 from sam_tui.core.ports.model import TextDelta, UsageDelta
-from sam_tui.core.usage import Usage
+from sam_tui.core.usage import Usage, priced
 
 if TYPE_CHECKING:
     from sam_tui.core.agent.history import History
@@ -66,6 +66,8 @@ async def ask_aside(
         elif isinstance(delta, TextDelta) and length < LONGEST:
             parts.append(delta.text)
             length += len(delta.text)
+    if engine.recorder is not None:
+        usage = priced(engine.recorder.prices, model.name, usage)
     if history is not None:
         history.add_usage(usage)
     text = shield.redact("".join(parts)[:LONGEST]).strip()
