@@ -80,9 +80,16 @@ class SqliteConversations:
         return record_of(rows[0]) if rows else None
 
     def latest(self, workspace: str) -> ConversationRecord | None:
-        """The most recently used conversation of this workspace, or None."""
-        newest = self.recent(workspace, 1)
-        return newest[0] if newest else None
+        """The conversation of this workspace with the newest message, or None.
+
+        Its row number decides and not its time, which a clock that was set back makes older.
+        """
+        rows = self._database.query(
+            f"{RECORD} WHERE {_SPOKEN} AND workspace = ? ORDER BY (SELECT rowid FROM messages"
+            " WHERE conversation = id ORDER BY position DESC LIMIT 1) DESC, updated_at DESC LIMIT 1",
+            storable(workspace),
+        )
+        return record_of(rows[0]) if rows else None
 
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]:
         """Conversations with a message or a prompt that waits, last used first; of every workspace
