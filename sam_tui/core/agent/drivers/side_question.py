@@ -66,9 +66,13 @@ async def ask_aside(
         elif isinstance(delta, TextDelta) and length < LONGEST:
             parts.append(delta.text)
             length += len(delta.text)
-    if engine.recorder is not None:
-        usage = priced(engine.recorder.prices, model.name, usage)
+    usage = _priced(engine, model, usage)
     if history is not None:
         history.add_usage(usage)
     text = shield.redact("".join(parts)[:LONGEST]).strip()
     return SideAnswer(text or "The model sent no text: it may have tried to call a tool.", usage)
+
+
+def _priced(engine: "TurnEngine", model: "Model", usage: Usage) -> Usage:
+    recorder = engine.recorder
+    return usage if recorder is None else priced(recorder.prices, model.name, usage)
