@@ -20,7 +20,7 @@ from sam_tui.core.usage import Price
 
 PRICES_FILE = "prices.toml"
 _TABLE = "model_prices_and_context_window_backup.json"
-_Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Dollars = Annotated[float, Field(ge=0, le=1e9, strict=True, allow_inf_nan=False)]
 _PRICES_HINT = (
     'Write ["openai/my-model"], and below it input, output and cached: '
     "dollars for a million tokens."

@@ -168,7 +168,9 @@ class Permissions(Providers):
 
         charge = self.conversations.add_usage
         record = self.executor.record
-        return Sampler(self.guard, self.budgets, tokens, record=record, charge=charge)
+        return Sampler(
+            self.guard, self.budgets, tokens, record=record, charge=charge, prices=self.prices()
+        )
 
 
 def _reserved() -> frozenset[str]:

@@ -151,7 +151,7 @@ class AssembledRuntime(Permissions):
             self.servers.arrive,
             lambda text: worded(text, self._offered_skills, lambda: self.definitions("commands")),
             self.layers.limits.answers,
-            notetaker=Notetaker(self.shield.redact) if self._notes_wanted else None,
+            notetaker=Notetaker(self.shield.redact, self.prices()) if self._notes_wanted else None,
             recorder=CallRecorder(
                 self.calls, self.clock, self.prices(), self.shield.redact, self.todos.current
             ),

@@ -1,6 +1,7 @@
 """Tokens and money of model calls."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,14 @@ class Price:
         fresh = max(0, usage.input_tokens - usage.cached_tokens)
         spent = fresh * self.input + usage.cached_tokens * cached
         return (spent + usage.output_tokens * self.output) / 1_000_000
+
+
+def priced(prices: Mapping[str, Price], model: str, usage: Usage) -> Usage:
+    """The usage with its cost by the person's own prices, if the provider reported none."""
+    price = prices.get(model)
+    if price is None or usage.cost is not None or not usage.input_tokens:
+        return usage
+    return replace(usage, cost=price.of(usage))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ def test_a_worker_is_refused_a_role_that_cannot_be_handed_out(sam: Command) -> N
     for role, words in {
         "Orchestrator": "cannot be handed out",
         "Nobody": "no role 'Nobody'",
+        " , ": "--roles names no role",
     }.items():
         ended = sam("worker", "--roles", role)
         assert (ended.code, words in ended.err) == (2, True), ended.err

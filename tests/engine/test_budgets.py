@@ -49,8 +49,8 @@ REACHED = "Continue with another message, or raise --max-"
          "cost: The limit of $0.5 cannot be enforced: the price of the model is not known."
          " Use --max-tokens or --max-turns instead."),
         (Limits(cost=0.5), Usage(cost=0.1),
-         "cost: The limit of $0.5 cannot be enforced: the price of the model is not known."
-         " Use --max-tokens or --max-turns instead."),
+         "cost: The limit of $0.5 cannot be enforced: the model does not report its usage."
+         " Use --max-turns instead."),
         (Limits(tokens=100, cost=0.5), USED,
          f"tokens: The limit of 100 tokens was reached. {REACHED}tokens."),
         (Limits(tokens=999, cost=0.5), USED, f"cost: The limit of $0.5 was reached. {REACHED}cost."),
@@ -73,6 +73,16 @@ def test_a_limit_of_tokens_or_dollars_ends_a_turn_in_its_own_words(
     child.spend(USED)
     assert parent.usage == usage.plus(USED)
     assert child.unmetered is (usage.input_tokens == usage.output_tokens == 0)  # for good
+    assert parent.unpriced is (usage.cost is None)  # for good, too
+
+
+@pytest.mark.requirement("budget:counts")
+def test_one_answer_without_a_price_ends_a_turn_with_a_limit_of_dollars() -> None:
+    parent = Budget(limits=Limits(cost=5.0))
+    parent.spend(USED)
+    assert end_of(parent) == ""
+    Budget(parent=parent).spend(replace(USED, cost=None))
+    assert "the price of the model is not known" in end_of(parent)
 
 
 @pytest.mark.requirement("budget:counts")

@@ -60,13 +60,16 @@ def test_calls_and_costs_are_printed_as_text_and_as_json(tmp_path: Path) -> None
     assert "2033-05-18" in run("usage")
 
 
+ODD = [f"[a]\ninput = {price}\noutput = 1\n" for price in ('"1"', "true", "nan", "1e308")]
+
+
 @pytest.mark.requirement("calls:cost")
 def test_prices_of_the_person_stand_in_a_file_that_is_checked(tmp_path: Path) -> None:
     assert read_prices(str(tmp_path)) == {}
     file = tmp_path / "prices.toml"
     file.write_text('["openai/mine"]\ninput = 1\noutput = 2.5\n', encoding="utf-8")
     assert read_prices(str(tmp_path)) == {"openai/mine": Price(1, 2.5)}
-    for wrong in ("[a]\ninput = -1\noutput = 1\n", "[a]\ninptu = 1\n", "[", "a = 1\n"):
+    for wrong in ("[a]\ninput = -1\noutput = 1\n", "[a]\ninptu = 1\n", "[", "a = 1\n", *ODD):
         file.write_text(wrong, encoding="utf-8")
         with pytest.raises(ConfigurationError, match=r"prices\.toml") as caught:
             read_prices(str(tmp_path))

@@ -43,6 +43,11 @@ async def test_a_goal_goes_on_until_its_check_passes_or_its_turns_end(place: Pla
     model.answers += [DONE]
     await refused.pursue(session.run, await session.run("go"))
     assert "may not run" in refused.outcome
+    model.answers += [DONE]
+    runtime.guard.use_mode("ask")
+    dear = session.goal("false", turns=9, cost=1.0)
+    await dear.pursue(session.run, await session.run("go"))
+    assert "the limit of $1 cannot be enforced" in dear.outcome and model.answers == []
     with pytest.raises(UsageError, match="needs a command"):
         session.goal(" ", turns=1)
 

@@ -30,7 +30,7 @@ from sam_tui.core.messages import (
     calls_of,
 )
 from sam_tui.core.ports.model import CallDelta, TextDelta, UsageDelta
-from sam_tui.core.usage import Usage
+from sam_tui.core.usage import Price, Usage
 from tests.fakes.engine_kit import (
     AskableModel,
     Echo,
@@ -48,7 +48,10 @@ LONG = "what was said long ago " * 300
 
 def open_session(kit: Kit, model: RawModel, reminder: Echo | None = None) -> Session:
     """A session whose history is shortened with a model's notes."""
-    engine = replace(open_engine(kit, [reminder or Echo()]), notetaker=Notetaker(lambda t: t))
+    engine = replace(
+        open_engine(kit, [reminder or Echo()]),
+        notetaker=Notetaker(lambda t: t, {"raw": Price(1e6)}),
+    )
     history = History(kit.storage.conversations, kit.conversation)
     history.restore(kit.executor.plan)
     return Session(engine, history, model, limits=Limits())
@@ -129,7 +132,7 @@ async def test_notes_are_written_beside_the_work_and_used_between_two_requests(k
     (notes,) = notes_in(session.messages)
     for line in ("Task:\n- rename it", "Decisions:\n- we use SQLite", "Next:\n- run the tests"):
         assert line in notes
-    assert finished.usage.input_tokens == 7 * len(model.quoted)
+    assert finished.usage.input_tokens == 7 * len(model.quoted) == finished.usage.cost
     for seen in model.seen:
         texts = [m.text for m in seen if isinstance(m, ReminderMessage)]
         assert "the rule that holds" in texts

@@ -99,7 +99,8 @@ class Drive:
             until(
                 lambda: len(self.begun) > 1 or rows(workflow_ids=[hold.id])[0].status != "PENDING"
             )
-        result = HeadlessResult(answer="done", cost=None if word == "free" else 1.0, tokens=10)
+        cost, used = (None if word in ("free", "mute") else 1.0), (0 if word == "mute" else 10)
+        result = HeadlessResult(answer="done", cost=cost, tokens=used)
         return SubTaskResult.model_validate({
             "sub_task_id": task.sub_task_id, "parent_task_id": task.parent_task_id,
             "worker_agent_role": task.assigned_agent_role, "status": "COMPLETED",
@@ -118,6 +119,13 @@ LIMITED: list[tuple[list[FleetTask], dict[str, Any], dict[str, str], str]] = [
     (tasks(*"abcd"), {"at_once": 1, "max_cost": 2}, {"t2": "done", "t3": "cancelled"}, "budget"),
     (tasks(*"abcd"), {"at_once": 1, "max_tokens": 20}, {"t2": "done", "t4": "cancelled"}, "tokens"),
     (tasks("free", "b"), {"at_once": 1, "max_cost": 9}, {"t1": "done", "t2": "cancelled"}, "price"),
+    (tasks("mute", "b"), {"at_once": 1, "max_cost": 9}, {"t1": "done", "t2": "cancelled"}, "usage"),
+    (
+        tasks("mute", "b"),
+        {"at_once": 1, "max_tokens": 9},
+        {"t1": "done", "t2": "cancelled"},
+        "usage",
+    ),
 ]
 
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import struct
+from collections.abc import Callable
 
 import pytest
 
@@ -39,10 +40,24 @@ def sent(model: RawModel, index: int) -> list[str]:
 def test_an_image_is_told_by_its_bytes_stored_and_written_as_a_part_of_the_request() -> None:
     image = image_of("a.png", PNG)
     assert image is not None and described(image).startswith("a.png (image/png, 640x480, ")
-    kinds = {b"\xff\xd8\xff\xe0": "jpeg", b"GIF89a\1\0\2\0": "gif", b"RIFF\0\0\0\0WEBPVP8 ": "webp"}
-    for data, kind in kinds.items():
-        made = image_of("x", data)
-        assert made is not None and made.mime == f"image/{kind}" and described(made)
+    webp, frame = b"RIFF\0\0\0\0WEBP", b"\xff\xff\xc2\0\x0b\x08"
+    kinds: dict[str, Callable[[int, int], bytes]] = {
+        "jpeg": lambda w, h: b"\xff\xd8\xff\xe0\0\3." + frame + struct.pack(">HH", h, w),
+        "gif": lambda w, h: b"GIF89a" + struct.pack("<HH", w, h),
+        "png": lambda w, h: PNG[:16] + struct.pack(">II", w, h),
+        "webp": lambda w, h: webp + b"VP8 " + bytes(10) + struct.pack("<HH", w, h),
+    }
+    for kind, sized in kinds.items():
+        made = image_of("x", sized(3, 8000))
+        assert made is not None and described(made).startswith(f"x (image/{kind}, 3x8000, ")
+        wrong = [sized(0, 3), sized(3, 0), sized(8001, 3), sized(3, 8001), sized(3, 3)[:-1]]
+        assert [image_of("x", data) for data in wrong] == [None] * 5
+    wide = webp + b"VP8X" + bytes(8) + b"\x3f\x1f\0\2\0\0"
+    assert image_of("x", wide[:-3] + b"\0\0\1") is image_of("x", wide[:-6]) is None
+    made = image_of("x", wide)
+    assert made is not None and "8000x3" in described(made)
+    for data in (webp + b"VP8L" + bytes(9), b"\xff\xd8" + b"\xff" * 9_000):
+        assert image_of("x", data) is not None  # its sides stand elsewhere
     assert image_of("a.png", b"<svg>") is None and image_of("a", PNG + bytes(LARGEST)) is None
     message = ReminderMessage("images", "Look", images=(image,))
     assert load_message(dump_message(message)) == message

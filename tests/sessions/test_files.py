@@ -6,6 +6,7 @@ About 1.2 s of CPU: one data folder, every command in this process.
 import json
 import os
 import re
+import resource
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.storage import open_storage
+from sam_tui.cli.commands.sessions.files import write_new
 from sam_tui.core.display import Diff, Terminal
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
@@ -136,6 +138,18 @@ def test_where_nothing_can_be_written_conversations_are_read(
 
 
 @pytest.mark.requirement("sessions:export")
+def test_an_export_that_finds_no_room_leaves_no_part_of_a_file(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            write_new(str(tmp_path / "a.md"), "x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.requirement("sessions:export")
 @pytest.mark.usefixtures("hostile")
 def test_exports_hold_no_secret_and_nothing_that_a_reader_runs(sam: Sam, workspace: Path) -> None:
     texts: dict[str, str] = {}
@@ -147,6 +161,7 @@ def test_exports_hold_no_secret_and_nothing_that_a_reader_runs(sam: Sam, workspa
         assert "\x1b" not in texts[ending]
         assert (workspace / f"out.{ending}").stat().st_mode & 0o777 == 0o600
     assert sam("sessions", "export", C, "-o", "out.md")[0] == 2, "nothing is replaced"
+    assert sam("sessions", "export", C, "-o", "")[0] == 2, "a script's variable is empty"
     assert sam("sessions", "export", C, "-o", "out.xyz")[0] == 2, "the extension names no format"
     assert not (workspace / "out.xyz").exists()
     assert sam("sessions", "export", C, "-o", "out.xyz", "--format", "json")[0] == 0

@@ -1,6 +1,7 @@
 """Conversations survive what happens to programs and files."""
 
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,9 @@ def test_creating_a_conversation_twice_keeps_the_first(storage: Storage) -> None
 
 
 @pytest.mark.requirement("headless:continue")
-def test_the_latest_of_a_workspace_is_the_one_used_last_that_has_messages(storage: Storage) -> None:
+def test_the_latest_of_a_workspace_is_the_one_used_last_that_has_messages(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, workspace in (("a", "/w"), ("b", "/w"), ("c", "/x"), ("empty", "/w")):
         storage.conversations.create(ConversationId(name), workspace)
     for name in ("a", "b", "c", "a"):
@@ -82,6 +85,10 @@ def test_the_latest_of_a_workspace_is_the_one_used_last_that_has_messages(storag
     assert [r.id for r in storage.conversations.recent(None, 10)] == ["a", "c", "b"]
     assert [r.id for r in storage.conversations.recent("/w", 1)] == ["a"]
     asked = [(p.text, p.position) for p in storage.conversations.prompts("/w", 2)]
+    monkeypatch.setattr(time, "time", lambda: 86_400.0)  # the machine's clock is set back
+    storage.conversations.append(ConversationId("b"), [UserMessage("b")])
+    latest = storage.conversations.latest("/w")
+    assert latest is not None and (latest.id, latest.updated_at) == ("b", 86_400.0)
     assert asked == [("b", 1), ("a", 2)]
     assert {p.workspace for p in storage.conversations.prompts(None, 9)} == {"/w", "/x"}
 

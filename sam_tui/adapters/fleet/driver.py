@@ -142,11 +142,7 @@ class Driver:
         limits, records = self.fleet.settings.limits, self.fleet.records.values()
         if self.fleet.cancelled:
             return "cancelled"
-        if limits.max_cost and (why := _overspent(records, limits.max_cost)):
-            return why
-        if limits.max_tokens and sum(r.tokens for r in records) >= limits.max_tokens:
-            return "The tokens of the fleet are spent."
-        return ""
+        return _overspent(records, limits.max_cost) or _used_up(records, limits.max_tokens)
 
     def _drop(self, waiting: deque[TaskRecord], why: str) -> None:
         for record in waiting:
@@ -291,12 +287,29 @@ async def _threaded(call: Callable[..., Result], *arguments: object) -> Result:
     return await asyncio.to_thread(call, *arguments)
 
 
-def _overspent(records: Collection[TaskRecord], dollars: float) -> str:
+def _overspent(records: Collection[TaskRecord], dollars: float | None) -> str:
     """Return why a limit of money ends a fleet: it is reached, or a price is not known; else empty."""
+    if not dollars:
+        return ""
     if sum(record.cost or 0 for record in records) >= dollars:
         return "The budget of the fleet is spent."
     if any(record.tokens and record.cost is None for record in records):
         return "The price of a model is not known, so --max-cost cannot be enforced."
+    return _unreported(records, "--max-cost")
+
+
+def _used_up(records: Collection[TaskRecord], tokens: int | None) -> str:
+    """Why a limit of tokens ends a fleet: it is reached, or a usage is not known."""
+    if not tokens:
+        return ""
+    if sum(record.tokens for record in records) >= tokens:
+        return "The tokens of the fleet are spent."
+    return _unreported(records, "--max-tokens")
+
+
+def _unreported(records: Collection[TaskRecord], limit: str) -> str:
+    if any(record.answer and not record.tokens for record in records):
+        return f"A model does not report its usage, so {limit} cannot be enforced."
     return ""
 
 

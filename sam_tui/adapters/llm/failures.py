@@ -229,6 +229,11 @@ _BY_BOTH: tuple[tuple[tuple[int | None, ...], re.Pattern[str], type[errors.Model
     ((None, 400, 403, 429), _QUOTA, errors.ModelRejected),
     ((None, 400, 404, 422, 500), _NO_TOOLS, errors.ModelRejected),
 )
+_IMAGE = re.compile(r"\bimages?\b", re.IGNORECASE)
+_IMAGE_HINT = (
+    "If it means an image of the conversation, continue before that: /rewind, or “sam-tui sessions "
+    "show ID --numbers” and “fork ID --at N”."
+)
 _BY_STATUS: dict[int | None, type[errors.ModelError]] = {
     401: errors.ModelAuthError,
     403: errors.ModelAuthError,
@@ -300,7 +305,8 @@ def _words(
         return f"{where} offers no tools with {source.model}{code}", hint
     if refusal.status is not None and 300 <= refusal.status < 400:
         return f"{where} redirects elsewhere{code}", "Pass the final address with --api-base."
-    return f"{where} refused the request{code}", ""
+    hint = _IMAGE_HINT if _IMAGE.search(refusal.message) else ""
+    return f"{where} refused the request{code}", hint
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -19,6 +19,8 @@ from sam_tui.core.usage import Usage
 RECORD = """SELECT id, workspace, title, created_at, updated_at, messages, input_tokens,
     cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost, pinned, archived
     FROM conversations"""
+SPOKEN = "(messages > 0 OR queued <> '[]') AND parent IS NULL AND archived = 0"
+"""The conversations that are listed: those with a message or a waiting prompt."""
 MARK = ("\x02", "\x03")
 """The characters before and after a matching word in an excerpt."""
 _MATCHES = 500
@@ -41,6 +43,19 @@ def record_of(row: Row) -> ConversationRecord:
         pinned=bool(pinned),
         archived=bool(archived),
     )
+
+
+def newest(database: Database, workspace: str) -> ConversationRecord | None:
+    """The conversation of a workspace with the newest message, or None.
+
+    The message's row number decides and not its time: a clock that was set back makes that older.
+    """
+    rows = database.query(
+        f"{RECORD} WHERE {SPOKEN} AND workspace = ? ORDER BY (SELECT rowid FROM messages"
+        " WHERE conversation = id ORDER BY position DESC LIMIT 1) DESC, updated_at DESC LIMIT 1",
+        storable(workspace),
+    )
+    return record_of(rows[0]) if rows else None
 
 
 class SqliteConversationCatalog:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.adapters.storage.archive import drop_last_compaction, insert_chunk
-from sam_tui.adapters.storage.conversation_catalog import RECORD, fork, record_of
+from sam_tui.adapters.storage.conversation_catalog import RECORD, SPOKEN, fork, newest, record_of
 from sam_tui.adapters.storage.conversation_folders import ConversationFolders, remove_unused
 from sam_tui.adapters.storage.conversation_state import call_displays, store_display
 from sam_tui.adapters.storage.database import Database, Row
@@ -29,7 +29,6 @@ from sam_tui.core.usage import Usage
 
 UNREADABLE = "This part of the stored conversation could not be read and was left out."
 
-_SPOKEN = "(messages > 0 OR queued <> '[]') AND parent IS NULL AND archived = 0"
 _ORDER = "ORDER BY updated_at DESC, id DESC LIMIT ?"
 _MOST_SEARCHED = 20
 """The most conversations whose prompts are searched: those that were used last."""
@@ -81,13 +80,12 @@ class SqliteConversations:
 
     def latest(self, workspace: str) -> ConversationRecord | None:
         """The most recently used conversation of this workspace, or None."""
-        newest = self.recent(workspace, 1)
-        return newest[0] if newest else None
+        return newest(self._database, workspace)
 
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]:
         """Conversations with a message or a prompt that waits, last used first; of every workspace
         for None. Those that were put away are left out."""
-        where = _SPOKEN if workspace is None else f"{_SPOKEN} AND workspace = ?"
+        where = SPOKEN if workspace is None else f"{SPOKEN} AND workspace = ?"
         values = () if workspace is None else (storable(workspace),)
         rows = self._database.query(f"{RECORD} WHERE {where} {_ORDER}", *values, limit)
         return [record_of(row) for row in rows]
@@ -96,7 +94,7 @@ class SqliteConversations:
         """Return the last prompts in this workspace (None: anywhere), oldest first; none of subagents."""
         rows = self._database.query(
             "SELECT kind, call, name, body, position, m.created_at, workspace FROM messages AS m"
-            f" JOIN (SELECT id, workspace FROM conversations WHERE {_SPOKEN}"
+            f" JOIN (SELECT id, workspace FROM conversations WHERE {SPOKEN}"
             f" AND workspace = ifnull(?, workspace) {_ORDER}) ON conversation = id"
             " WHERE kind = 'user' ORDER BY m.created_at DESC, position DESC LIMIT ?",
             None if workspace is None else storable(workspace),

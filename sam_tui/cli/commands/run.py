@@ -236,7 +236,8 @@ def _image(name: str) -> Image:
     except UnusableFile as error:
         raise UsageError(f"{name} {error}.") from error
     if image is None:
-        raise UsageError(f"{name} is not a PNG, JPEG, GIF or WebP image.")
+        why = f"{name} is not a PNG, JPEG, GIF or WebP image of up to 8,000 pixels a side."
+        raise UsageError(why)
     return image
 
 

@@ -16,6 +16,9 @@ MOST_STEPS = 1000
 """The most model calls of one turn to which the model may raise its limit."""
 
 
+_UNMETERED = "the model does not report its usage"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of one turn: model calls, tokens in and out, US dollars; None is no limit.
@@ -45,6 +48,8 @@ class Budget:
     """Limits of tokens and dollars, checked before each step, and of raising ``max_steps``."""
     unmetered: bool = False
     """Whether the provider left out the usage of an answer, so that ``usage`` is too low."""
+    unpriced: bool = False
+    """Whether the cost of an answer is not known, so that the cost in ``usage`` is too low."""
 
     def take_step(self) -> int:
         """Count one model call, before it is made. Raises ``BudgetExhausted``."""
@@ -89,15 +94,16 @@ class Budget:
         if tokens is None:
             return None
         if self.unmetered:
-            why = "the model does not report its usage"
-            return _unkept(f"{tokens:,} tokens", "tokens", why, "--max-turns")
+            return _unkept(f"{tokens:,} tokens", "tokens", _UNMETERED, "--max-turns")
         return _reached(f"{tokens:,} tokens", "tokens") if self._tokens_used >= tokens else None
 
     def _money_gone(self) -> BudgetExhausted | None:
         cost = self.limits.cost
         if cost is None:
             return None
-        if self.unmetered or (self._tokens_used and self.usage.cost is None):
+        if self.unmetered:
+            return _unkept(f"${cost:g}", "cost", _UNMETERED, "--max-turns")
+        if self.unpriced:
             why = "the price of the model is not known"
             return _unkept(f"${cost:g}", "cost", why, "--max-tokens or --max-turns")
         return _reached(f"${cost:g}", "cost") if (self.usage.cost or 0.0) >= cost else None
@@ -106,6 +112,7 @@ class Budget:
         """Add the usage of a call to this budget and to its parent's."""
         self.usage = self.usage.plus(usage)
         self.unmetered = self.unmetered or not (usage.input_tokens or usage.output_tokens)
+        self.unpriced = self.unpriced or usage.cost is None
         if self.parent is not None:
             self.parent.spend(usage)
 

@@ -192,7 +192,8 @@ class Attachments:
         if image is not None:
             return image
         if b"\0" in data:
-            return Refused("It is neither text nor an image of up to 3.75 MB.")
+            why = "It is neither text nor an image of up to 3.75 MB and 8,000 pixels a side."
+            return Refused(why)
         executor.shield.refresh()
         text = executor.shield.redact(data.decode("utf-8-sig", "replace"))
         if named.lines is not None:

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Image, Message, ReminderMessage
 from sam_tui.core.ports.model import Model
+from sam_tui.core.prompt.images import sides_of
 from sam_tui.core.prompt.tally import Tally
 from sam_tui.core.todos.item import Todo, one_line
 from sam_tui.core.tooling.neutralization import neutralise
@@ -155,12 +156,8 @@ def described(image: Image) -> str:
     """An image in words: ``plan.png (image/png, 640x480, 12.3 kB)``."""
     import base64
 
-    head = base64.b64decode(image.data[:64])
-    size = ""
-    if image.mime == "image/png":
-        size = f"{int.from_bytes(head[16:20], 'big')}x{int.from_bytes(head[20:24], 'big')}, "
-    elif image.mime == "image/gif":
-        size = f"{int.from_bytes(head[6:8], 'little')}x{int.from_bytes(head[8:10], 'little')}, "
+    sides = sides_of(image.mime.partition("/")[2], base64.b64decode(image.data))
+    size = f"{sides[0]}x{sides[1]}, " if sides else ""
     return f"{image.name} ({image.mime}, {size}{len(image.data) * 3 // 4 / 1000:,.1f} kB)"
 
 

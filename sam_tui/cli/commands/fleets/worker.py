@@ -17,7 +17,7 @@ import click
 
 from sam_tui.cli.commands.fleets.drive import open_database, passed_options
 from sam_tui.cli.options import MODES, Values, fleet_options, open_runtime
-from sam_tui.cli.roles import roles_of
+from sam_tui.cli.roles import roles_option
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import ToolCall
@@ -35,12 +35,7 @@ _CLOSE_SECONDS = 10
 @click.command(
     "worker", short_help="Work on sub-tasks of fleets and plans, here or on another machine."
 )
-@click.option(
-    "--roles",
-    default="FleetAgent",
-    metavar="ROLES",
-    help="The roles whose sub-tasks it takes, separated by commas.",
-)
+@roles_option("--roles", "The roles whose sub-tasks it takes, separated by commas.", "FleetAgent")
 @click.option("--allow-model", multiple=True, metavar="NAME", help="A model that tasks may choose.")
 @click.option(
     "--clone-from",
@@ -63,7 +58,7 @@ def worker_command(**values: Any) -> int:
     from sam_tui.adapters.fleet.messages import FLEET_ROLE, SubTaskMessage, SubTaskResult
     from sam_tui.adapters.fleet.queues import Takes, WorkHold
 
-    roles = roles_of(values["roles"]) or (FLEET_ROLE,)
+    roles: tuple[str, ...] = values["roles"]
     steps, close = _step_runs(values, [role for role in roles if role != FLEET_ROLE])
     name = values["name"] or f"{socket.gethostname()[:60]}-{mint('worker')}"
     mode = MODES[values["mode"]] if values["mode"] else "ask"

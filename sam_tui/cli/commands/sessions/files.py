@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.options import closing_runtime, place_options, settings, stored_conversation
+from sam_tui.cli.settings import option
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
@@ -25,9 +26,7 @@ LARGEST = 64 * 1024 * 1024
 @click.option(
     "--format", "form", type=click.Choice(["markdown", "json", "html"]), help="The format to write."
 )
-@click.option(
-    "-o", "--output", metavar="FILE", help="The file to write; without it standard output."
-)
+@option("-o", "--output", metavar="FILE", help="The file to write; without it standard output.")
 @place_options
 def export_command(**values: Any) -> int:
     """Write the conversation ID as Markdown, JSON or one HTML page, secrets masked.
@@ -46,12 +45,22 @@ def export_command(**values: Any) -> int:
         click.echo(text if form == "json" else terminal_safe(text), nl=False)
         return 0
     try:
-        with open(output, "x", encoding="utf-8", opener=_private) as file:
-            file.write(text)
+        write_new(output, text)
     except OSError as error:
         raise UsageError(f"{output} could not be written: {error.strerror}.") from error
     click.echo(terminal_safe(f"Written: {output}"))
     return 0
+
+
+def write_new(path: str, text: str) -> None:
+    """Write a new file; what could not be written whole is removed. Raises ``OSError``."""
+    with open(path, "x", encoding="utf-8", opener=_private) as file:
+        try:
+            file.write(text)
+            file.flush()
+        except OSError:
+            os.unlink(path)
+            raise
 
 
 def _private(path: str, flags: int) -> int:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import ModelError
@@ -21,7 +21,7 @@ from sam_tui.core.ports.model import (
     UsageDelta,
 )
 from sam_tui.core.prompt.tally import SUMMARY
-from sam_tui.core.usage import Price, SentPrefix, Usage
+from sam_tui.core.usage import Price, SentPrefix, Usage, priced
 
 MOST_STREAM = 256 * 1024
 """The most characters of a stream that are stored."""
@@ -96,13 +96,6 @@ class CallRecorder:
             return SentPrefix(size, unchanged)
         return SentPrefix(size, unchanged, _block(request.messages, same))
 
-    def priced(self, model: str, usage: Usage) -> Usage:
-        """The usage with its cost by the person's own prices, if the provider reported none."""
-        price = self.prices.get(model)
-        if price is None or usage.cost is not None or not usage.input_tokens:
-            return usage
-        return replace(usage, cost=price.of(usage))
-
 
 class CallRecording:
     """The record of one model call while it runs. Used once."""
@@ -152,7 +145,7 @@ class CallRecording:
 
     def end(self, usage: Usage, message: AssistantMessage) -> Usage:
         """It ended well: keep it. Returns the usage with its cost, where the person knows the price."""
-        usage = self._recorder.priced(self._model.name, usage)
+        usage = priced(self._recorder.prices, self._model.name, usage)
         self._record(usage, tuple(call.name for call in message.calls), "")
         return usage
 

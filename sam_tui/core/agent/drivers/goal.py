@@ -42,6 +42,7 @@ class Goal:
         self._cost = cost
         self._taken = 0
         self._spent = 0.0
+        self._unpriced = False
         self.passed = False
         self.outcome = ""
         """How the goal ended, in words; empty while it is pursued."""
@@ -62,6 +63,7 @@ class Goal:
         """Run the check after a turn: the prompt of the next one, or nothing once the goal has ended."""
         self._taken += 1
         self._spent += finished.usage.cost or 0.0
+        self._unpriced = self._unpriced or finished.usage.cost is None
         if finished.reason != "finished":
             self.outcome = (
                 f"The goal was dropped because the turn did not finish ({finished.reason})."
@@ -89,5 +91,10 @@ class Goal:
         if self._taken >= self._turns:
             return f"The goal was not reached in {self._taken} turns: {self.check} fails."
         if self._cost is not None and self._spent >= self._cost:
-            return f"The goal was not reached within ${self._spent:.2f}: {self.check} fails."
+            return f"The goal was not reached within ${self._cost:g}: {self.check} fails."
+        if self._cost is not None and self._unpriced:
+            why = (
+                f"the limit of ${self._cost:g} cannot be enforced without the price of each answer"
+            )
+            return f"The goal was dropped, because {why}: {self.check} fails."
         return ""

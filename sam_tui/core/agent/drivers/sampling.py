@@ -5,7 +5,7 @@ Context Protocol, "Sampling".
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -26,7 +26,7 @@ from sam_tui.core.ports.model import (
     TruncatedDelta,
     UsageDelta,
 )
-from sam_tui.core.usage import Usage
+from sam_tui.core.usage import Price, Usage, priced
 from sam_tui.core.verdict import Decision
 
 CREATE_MESSAGE: Final = "mcp.create_message"
@@ -57,16 +57,25 @@ class Sampled:
 
 class Sampler:
     """The answers that servers get of one runtime. ``tokens`` is what each server may have the model
-    read and write in one conversation; ``charge`` counts it there as well."""
+    read and write in one conversation; ``charge`` counts it there as well. ``prices`` are the person's
+    own."""
 
     def __init__(
-        self, guard: Guard, budgets: Budgets, tokens: int, *, record: Record, charge: Charge
+        self,
+        guard: Guard,
+        budgets: Budgets,
+        tokens: int,
+        *,
+        record: Record,
+        charge: Charge,
+        prices: Mapping[str, Price],
     ) -> None:
         self._guard = guard
         self._budgets = budgets
         self._tokens = tokens
         self._record = record
         self._charge = charge
+        self._prices = prices
         self._used: Counter[tuple[ConversationId, str]] = Counter()
 
     async def answer(
@@ -100,6 +109,7 @@ class Sampler:
         )
         text, usage, ending = await _read(model.stream(request), sampling)
         self._used[conversation, sampling.server] += usage.input_tokens + usage.output_tokens - size
+        usage = priced(self._prices, model.name, usage)
         budget.spend(usage)
         self._charge(conversation, usage)
         return Sampled(shield.redact(text), model.name, ending)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.messages import AssistantMessage, Message, UserMessage, unanswered
 from sam_tui.core.ports.model import TextDelta, UsageDelta
-from sam_tui.core.usage import Usage
+from sam_tui.core.usage import Usage, priced
 
 if TYPE_CHECKING:
     from sam_tui.core.agent.history import History
@@ -66,7 +66,13 @@ async def ask_aside(
         elif isinstance(delta, TextDelta) and length < LONGEST:
             parts.append(delta.text)
             length += len(delta.text)
+    usage = _priced(engine, model, usage)
     if history is not None:
         history.add_usage(usage)
     text = shield.redact("".join(parts)[:LONGEST]).strip()
     return SideAnswer(text or "The model sent no text: it may have tried to call a tool.", usage)
+
+
+def _priced(engine: "TurnEngine", model: "Model", usage: Usage) -> Usage:
+    recorder = engine.recorder
+    return usage if recorder is None else priced(recorder.prices, model.name, usage)

@@ -1,8 +1,9 @@
 """Has a model write notes on messages that leave the context; its faults do not harm the conversation."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sam_tui.core.agent.compaction import Compacted, compact
 from sam_tui.core.agent.context_window import Room
@@ -12,7 +13,7 @@ from sam_tui.core.agent.tokens import OUTPUT_TOKENS, free
 from sam_tui.core.errors import ModelError
 from sam_tui.core.messages import AssistantMessage, Message
 from sam_tui.core.ports.model import Model, TextDelta, UsageDelta
-from sam_tui.core.usage import Usage
+from sam_tui.core.usage import Price, Usage, priced
 
 LONGEST_NOTES = 2_000
 """The most tokens of notes."""
@@ -33,10 +34,18 @@ class WrittenNotes:
 
 
 class Notetaker:
-    """Asks models for notes. ``clean`` takes secrets out, ``seconds`` is how long one may take."""
+    """Asks models for notes. ``clean`` takes secrets out, ``prices`` are the person's own, ``seconds``
+    is how long one may take."""
 
-    def __init__(self, clean: Callable[[str], str], *, seconds: float = 120.0) -> None:
+    def __init__(
+        self,
+        clean: Callable[[str], str],
+        prices: Mapping[str, Price] = MappingProxyType({}),
+        *,
+        seconds: float = 120.0,
+    ) -> None:
         self._clean = clean
+        self._prices = prices
         self._seconds = seconds
 
     def room(self, room: Room, history: History, spend: Callable[[Usage], None]) -> "TurnRoom":
@@ -67,7 +76,7 @@ class Notetaker:
             async with asyncio.timeout(self._seconds):
                 async for delta in stream:
                     if isinstance(delta, UsageDelta):
-                        usage = delta.usage
+                        usage = priced(self._prices, model.name, delta.usage)
                     elif isinstance(delta, TextDelta) and length < LONGEST_ANSWER:
                         parts.append(delta.text)
                         length += len(delta.text)
