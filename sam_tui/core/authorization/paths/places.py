@@ -84,9 +84,17 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     hooks = git_config.hooks_folder(root)
     if hooks and f"{folder}/".startswith(f"{hooks}/") and not name.endswith(".sample"):
         return GIT_HOOK
+    if _on_search_path(folder, root):
+        return TOOLS
     return _of_repository(real, name, folder) or (
         _of_repository(disk, name, folder) if disk else None
     )
+
+
+def _on_search_path(relative: str, root: str) -> bool:
+    """Whether a path is or lies in ``bin`` of the home folder, which a usual ``.profile`` puts on PATH."""
+    in_bin = f"{relative}/".startswith("bin/")
+    return in_bin and root == os.path.realpath(os.path.expanduser("~"))
 
 
 def _below(real: str, root: str) -> str:
@@ -203,6 +211,8 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
     parts = relative.split("/")
     if parts[-1] == "head" or place_of(real, root) is not None or _about_hooks(relative, root):
         return True
+    if _on_search_path(relative, root):
+        return True
     if ".git" in parts[:-1]:
         below = parts[parts.index(".git") + 1 :]
         beside = "/" not in text and text not in (".", "..") and below[-1] not in _REPOSITORIES
@@ -241,7 +251,8 @@ def surroundings(folder: str, root: str) -> str:
     special = INSTALLED | _LINKING | _STRATEGIES.keys() | {"repo"}
     first = next((at for at, part in enumerate(parts) if part in special), None)
     if first is None:
-        return _about_hooks("/".join(parts), root)
+        relative = "/".join(parts)
+        return _about_hooks(relative, root) or ("bin" if _on_search_path(relative, root) else "")
     if parts[first] in INSTALLED and not any(part in _LINKING for part in parts[first:]):
         return "installed"
     return "/".join(parts[first:])
