@@ -195,6 +195,7 @@ PLACES = """
     .config/emacs/init.el .config/sway/config .config/Code/User/tasks.json .config/hg/hgrc .jjconfig.toml
     .local/share/systemd/user/a.service .local/share/applications/a.desktop .docker/cli-plugins/a
     .local/share/nvim/site/plugin/a.vim .config/gdb/gdbinit .config/bash_completion .pyenv/shims/python
+    .local/lib/python3.11/site-packages/usercustomize.py .local/lib/python3.11/site-packages/a.pth
     .config/containers/systemd/a.container .selected_editor .makepkg.conf .muttrc .config/polybar/config
     .config/xonsh/rc.xsh .julia/config/startup.jl .mongoshrc.js .zsh/a.zsh .zshrc.zwc .cargo/bin/git
     .\u017fam/policy.toml .hu\u017fky/pre-commit .g\u200cit/hooks/pre-push .vscode\u2060/tasks.json
@@ -208,7 +209,8 @@ ORDINARY = """
     vendor/a/.mise.toml .gitmodules .mailmap Makefile.local tox.ini noxfile.py ansible.cfg
     .venv/lib/python3/site-packages/sitecustomize.py .venv/lib/python3/site-packages/a.pth
     .venv/bin/activate gradlew tools/bazel renovate.json pnpm-workspace.yaml .clangd .trunk/out/a
-    .local/share/app/a .lsp/.cache/a .yarn/cache/a.zip bin/run
+    .local/lib/python3.11/site-packages/a/b.py .local/lib/a.so .local/share/app/a .lsp/.cache/a
+    .yarn/cache/a.zip bin/run
 """
 
 
@@ -272,7 +274,10 @@ def test_husky_may_set_itself_up_and_nothing_else_may(tmp_path: Path) -> None:
 @pytest.mark.requirement("guard:places")
 def test_a_link_in_place_of_any_part_of_a_places_path_is_one(tmp_path: Path) -> None:
     root = str(tmp_path)
-    for path in (".local", ".local/share", ".local/share/systemd", "sub/.pixi", ".yarn/releases"):
+    for path in (
+        ".local", ".local/share", ".local/share/systemd", "sub/.pixi", ".yarn/releases", ".local/lib",
+        ".local/lib/python3.11/site-packages",
+    ):  # fmt: skip
         assert leads_to_places(f"{root}/{path}", root, "../elsewhere"), path
     for path in ("bin", "share", "sub/.yarn/cache", ".venv"):
         assert not leads_to_places(f"{root}/{path}", root, "../elsewhere"), path

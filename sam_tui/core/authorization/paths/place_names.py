@@ -40,7 +40,7 @@ _EDITOR = Place("makes an editor start programs")
 _SHELL = Place("is run by a shell")
 TOOLS = Place("decides which programs a shell starts, or makes it run some")
 _SESSION = Place("is run when somebody logs in")
-_DEBUGGER = Place("is run by a debugger or an interpreter")
+INTERPRETER = Place("is run by a debugger or an interpreter")
 _CI = Place("is run by a build server")
 _HOOKS = Place("is run at commits", "hook")
 _HUSKY = Place("is run at commits", "husky")
@@ -96,9 +96,9 @@ FOLDERS: dict[str, Place] = {
     ".devcontainer": _CONTAINER, ".idx": _CONTAINER, ".gitpod": _CONTAINER, ".ona": _CONTAINER,
     ".codesandbox": _CONTAINER,
     ".config/git": GIT_CONFIG, ".config/fish": _SHELL, ".config/nushell": _SHELL,
-    ".config/powershell": _SHELL, ".bashrc.d": _SHELL, ".direnv": _SHELL, ".ipython": _DEBUGGER,
-    ".jupyter": _DEBUGGER, ".julia/config": _DEBUGGER, ".config/ptpython": _DEBUGGER,
-    ".config/gdb": _DEBUGGER, ".config/foot": _SHELL, ".mutt": _SHELL, ".config/mutt": _SHELL,
+    ".config/powershell": _SHELL, ".bashrc.d": _SHELL, ".direnv": _SHELL, ".ipython": INTERPRETER,
+    ".jupyter": INTERPRETER, ".julia/config": INTERPRETER, ".config/ptpython": INTERPRETER,
+    ".config/gdb": INTERPRETER, ".config/foot": _SHELL, ".mutt": _SHELL, ".config/mutt": _SHELL,
     ".config/neomutt": _SHELL, ".sdkman/bin": _SHELL,
     ".config/elvish": _SHELL, ".elvish": _SHELL, ".config/xonsh": _SHELL, ".bash_completion.d": _SHELL,
     ".local/share/bash-completion": _SHELL, ".zsh": _SHELL, ".zshrc.d": _SHELL, ".zfunc": _SHELL,
@@ -173,7 +173,7 @@ FILES: dict[str, Place] = {
          *(f"jupyter{part}_config.{kind}" for kind in ("py", "json")
            for part in ("", "_server", "_notebook", "_lab", "_console", "_nbconvert")),
          *(f"ipython{part}_config.{kind}" for kind in ("py", "json") for part in ("", "_kernel"))),
-        _DEBUGGER,
+        INTERPRETER,
     ),
     **dict.fromkeys(
         (".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "jenkinsfile", ".cirrus.yml",
@@ -230,6 +230,13 @@ BY_DIRENV = frozenset(("flake.nix", "shell.nix", "default.nix", "devenv.nix", "d
 """Files that a trusted `.envrc` beside them may use when a shell enters the folder."""
 OF_ENVIRONMENTS = re.compile(r"\.?mise\.[^/]+\.toml")
 """Files that mise reads for one of its environments."""
+USER_SITE = re.compile(r"(?:.*/)?\.local/lib(?:/python[\d.]+(?:/site-packages)?)?", re.DOTALL)
+"""The folder of a user's own Python packages, and those above it."""
+IN_USER_SITE = re.compile(
+    r"(?:.*/)?\.local/lib/python[\d.]+/site-packages/(?:(?:user|site)customize\.py|[^/]+\.pth)",
+    re.DOTALL,
+)
+"""Files there that every Python runs when it starts."""
 INSTALLED = frozenset((
     "node_modules", "site-packages", "dist-packages", "bower_components", "vendor", "pods"
 ))  # fmt: skip

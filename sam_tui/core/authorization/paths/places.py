@@ -24,11 +24,14 @@ from sam_tui.core.authorization.paths.place_names import (
     GIT_REMOTE,
     GIT_STRATEGY,
     GIT_TODO,
+    IN_USER_SITE,
     INSTALLED,
+    INTERPRETER,
     OF_ENVIRONMENTS,
     SUFFIXES,
     TOOLS,
     UNHEEDED,
+    USER_SITE,
     VERSIONS,
     Grammar,
     Place,
@@ -116,7 +119,9 @@ def _named(folder: str, name: str) -> Place | None:
             return folder_place
     if name == ".git":
         return GIT_POINTER
-    return None if _installed(folder) else _by_file_name(folder, name)
+    if _installed(folder):
+        return INTERPRETER if IN_USER_SITE.fullmatch(f"{folder}/{name}") else None
+    return _by_file_name(folder, name)
 
 
 def _by_file_name(folder: str, name: str) -> Place | None:
@@ -211,7 +216,7 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
     parts = relative.split("/")
     if parts[-1] == "head" or place_of(real, root) is not None or _about_hooks(relative, root):
         return True
-    if _on_search_path(relative, root):
+    if _on_search_path(relative, root) or USER_SITE.fullmatch(relative):
         return True
     if ".git" in parts[:-1]:
         below = parts[parts.index(".git") + 1 :]
