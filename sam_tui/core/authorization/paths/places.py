@@ -214,9 +214,7 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
     """
     relative = folded(_below(real, root))
     parts = relative.split("/")
-    if parts[-1] == "head" or place_of(real, root) is not None or _about_hooks(relative, root):
-        return True
-    if _on_search_path(relative, root) or USER_SITE.fullmatch(relative):
+    if parts[-1] == "head" or place_of(real, root) is not None or _of_programs(relative, root):
         return True
     if ".git" in parts[:-1]:
         below = parts[parts.index(".git") + 1 :]
@@ -226,6 +224,12 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
         return os.path.lexists(f"{os.path.dirname(real)}/HEAD")
     linking = any("/".join(parts[-count:]) in _LINKING for count in (1, 2, 3))
     return linking and not _installed(relative)
+
+
+def _of_programs(relative: str, root: str) -> bool:
+    """Whether git, a shell or Python takes programs from a folder at this path."""
+    in_site = USER_SITE.fullmatch(relative) is not None
+    return in_site or _on_search_path(relative, root) or bool(_about_hooks(relative, root))
 
 
 def _about_hooks(relative: str, root: str) -> str:

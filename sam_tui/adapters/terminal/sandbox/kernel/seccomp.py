@@ -117,9 +117,7 @@ def program(
         (_AT_LEAST, 0, 1, BEYOND),  # with it go the numbers of x32
         _give(FAIL | errno.ENOSYS),
     ]
-    blocks = _blocks(network, live=live)
-    if not (live or rehearsed):
-        blocks |= _without_set_id()
+    blocks = _blocks(network, live=live) | _set_id(judged=live or rehearsed)
     if live and landlock < SIGNALS_HELD:
         blocks |= {name: [_give(NOTIFY)] for name in SIGNALLING}
         blocks["fcntl"] = _owned()
@@ -212,9 +210,11 @@ def _opened(flags: int) -> list[Instruction]:
     ]
 
 
-def _without_set_id() -> dict[str, list[Instruction]]:
-    """Refuse files that run with their owner's rights. ``chmod`` does not say whether it is about a folder,
-    where the bit for the group means something else: that one passes."""
+def _set_id(*, judged: bool) -> dict[str, list[Instruction]]:
+    """Refuse files that run with their owner's rights, unless these are judged. ``chmod`` also sets modes of
+    folders, where the bit for the group means something else: that one passes."""
+    if judged:
+        return {}
     refused = FAIL | errno.EPERM
     blocks = {name: _when_bits(at, _SET_USER_ID, refused) for name, at in _MODE_AT.items()}
     blocks["openat2"] = [_give(FAIL | errno.ENOSYS)]  # its mode is in memory
