@@ -211,8 +211,8 @@ def _opened(flags: int) -> list[Instruction]:
 
 
 def _set_id(*, judged: bool) -> dict[str, list[Instruction]]:
-    """Refuse files that run with their owner's rights, unless these are judged. ``chmod`` also sets modes of
-    folders, where the bit for the group means something else: that one passes."""
+    """Refuse files that run with their owner's rights, unless these are judged. ``chmod`` also sets modes
+    of folders, where the bit for the group means something else: that one passes."""
     if judged:
         return {}
     refused = FAIL | errno.EPERM
