@@ -140,6 +140,12 @@ class KeyStore:
         except MissingFile:
             return {}
         except (UnusableFile, OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+            folder = os.path.dirname(self.path)
+            if not os.path.isdir(folder) or not os.access(folder, os.X_OK):
+                raise ConfigurationError(
+                    f"{folder} cannot be used as the data folder: it is no folder that you may enter.",
+                    hint="Choose another one with --data-dir, or correct its permissions.",
+                ) from None
             raise ConfigurationError(
                 f"{self.path} cannot be used: {fault}.",
                 hint="Move it away and enter the keys again.",

@@ -62,3 +62,17 @@ def test_the_doctor_mends_what_it_can_and_says_so(
     main(["doctor", "-C", str(tmp_path)])
     printed = capfd.readouterr().out
     assert "GROQ_API_KEY (stored)" in printed and "gsk-of" not in printed
+
+
+@pytest.mark.requirement("doctor:says")
+def test_the_doctor_names_a_folder_that_nobody_can_use_or_that_belongs_to_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (file := tmp_path / "file").touch()
+    monkeypatch.setenv("SAM_TUI_CONFIG_DIR", str(file / "config"))
+    monkeypatch.setenv("SAM_TUI_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert main(["doctor", "-C", str(tmp_path)]) == 1
+    said = capfd.readouterr().out
+    assert f"{file / 'config'}: Not a directory" in said
+    assert f"{tmp_path} belongs to another user" in said

@@ -13,7 +13,7 @@ from sam_tui.adapters.llm.catalog import ProviderCatalog
 from sam_tui.cli.main import main
 from sam_tui.cli.settings import environment
 from sam_tui.core.authorization.paths.secrets import KEYS_FILE
-from sam_tui.core.errors import ModelAuthError
+from sam_tui.core.errors import ConfigurationError, ModelAuthError
 from sam_tui.core.ports.model import ModelOffer
 from sam_tui.settings.keys import KeyStore, key_store
 from sam_tui.settings.layers import personal_settings
@@ -102,6 +102,13 @@ def test_a_key_is_typed_once_used_by_runs_and_shown_by_none(
     assert said("config", "key", "openai", typed="\n")[0] == 52
     file.write_text("{")
     assert said("config", "key")[0] == 52
+
+
+@pytest.mark.requirement("settings:keys-kept")
+def test_what_is_no_data_folder_is_named_and_not_its_keys(tmp_path: Path) -> None:
+    (file := tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="file cannot be used as the data folder"):
+        KeyStore(str(file))
 
 
 @pytest.mark.requirement("settings:keys-kept")

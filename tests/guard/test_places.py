@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.authorization.paths.git_config import leads
-from sam_tui.core.authorization.paths.places import leads_to_places, place_of, reason
+from sam_tui.core.authorization.paths.places import leads_to_places, place_of, reason, surroundings
 
 INITIAL = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 
@@ -194,6 +194,9 @@ PLACES = """
     lint-staged.config.mts .lintstagedrc.cts netlify.toml vercel.json .taskcluster.yml .gitea/actions/a.yml
     .config/emacs/init.el .config/sway/config .config/Code/User/tasks.json .config/hg/hgrc .jjconfig.toml
     .local/share/systemd/user/a.service .local/share/applications/a.desktop .docker/cli-plugins/a
+    .local/share/nvim/site/plugin/a.vim .config/gdb/gdbinit .config/bash_completion .pyenv/shims/python
+    .local/lib/python3.11/site-packages/usercustomize.py .local/lib/python3.11/site-packages/a.pth
+    .config/containers/systemd/a.container .selected_editor .makepkg.conf .muttrc .config/polybar/config
     .config/xonsh/rc.xsh .julia/config/startup.jl .mongoshrc.js .zsh/a.zsh .zshrc.zwc .cargo/bin/git
     .\u017fam/policy.toml .hu\u017fky/pre-commit .g\u200cit/hooks/pre-push .vscode\u2060/tasks.json
 """
@@ -206,8 +209,22 @@ ORDINARY = """
     vendor/a/.mise.toml .gitmodules .mailmap Makefile.local tox.ini noxfile.py ansible.cfg
     .venv/lib/python3/site-packages/sitecustomize.py .venv/lib/python3/site-packages/a.pth
     .venv/bin/activate gradlew tools/bazel renovate.json pnpm-workspace.yaml .clangd .trunk/out/a
-    .local/share/app/a .lsp/.cache/a .yarn/cache/a.zip bin/run
+    .local/lib/python3.11/site-packages/a/b.py .local/lib/a.so .local/share/app/a .lsp/.cache/a
+    .yarn/cache/a.zip bin/run
 """
+
+
+@pytest.mark.requirement("guard:places")
+def test_programs_in_the_home_folder_are_places_where_a_login_searches_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, script = str(tmp_path), f"{tmp_path}/bin/ls"
+    assert (place_of(script, root), leads_to_places(f"{root}/bin", root)) == (None, False)
+    assert surroundings(f"{root}/bin", root) == surroundings(f"{root}/src", root)
+    monkeypatch.setenv("HOME", root)
+    assert place_of(script, root) is not None and leads_to_places(f"{root}/bin", root)
+    assert place_of(f"{root}/src/bin/ls", root) is None and place_of(script, f"{root}/bin") is None
+    assert surroundings(f"{root}/bin", root) != surroundings(f"{root}/src", root)
 
 
 @pytest.mark.requirement("guard:places")
@@ -257,7 +274,10 @@ def test_husky_may_set_itself_up_and_nothing_else_may(tmp_path: Path) -> None:
 @pytest.mark.requirement("guard:places")
 def test_a_link_in_place_of_any_part_of_a_places_path_is_one(tmp_path: Path) -> None:
     root = str(tmp_path)
-    for path in (".local", ".local/share", ".local/share/systemd", "sub/.pixi", ".yarn/releases"):
+    for path in (
+        ".local", ".local/share", ".local/share/systemd", "sub/.pixi", ".yarn/releases", ".local/lib",
+        ".local/lib/python3.11/site-packages",
+    ):  # fmt: skip
         assert leads_to_places(f"{root}/{path}", root, "../elsewhere"), path
     for path in ("bin", "share", "sub/.yarn/cache", ".venv"):
         assert not leads_to_places(f"{root}/{path}", root, "../elsewhere"), path

@@ -75,6 +75,19 @@ def test_what_would_wait_is_allowed_where_nobody_listens(machine: Machine) -> No
         assert decide(code, calls[name], family, kind, audit=machine.audit) == FAIL | errno.EACCES
     refused = FAIL | errno.EPERM
     assert decide(code, calls["ioctl"], 3, 0x40086602, audit=machine.audit) == refused
+    for name, before, modes in (
+        ("fchmod", (3,), (0o4755,)),
+        ("fchmodat", (-100, 0), (0o4755,)),
+        ("mknodat", (-100, 0), (0o104755, 0o102755)),
+        ("openat", (-100, 0, os.O_CREAT | os.O_RDWR), (0o4755, 0o2755)),
+        ("openat", (-100, 0, os.O_TMPFILE | os.O_RDWR), (0o4755, 0o2755)),
+    ):
+        assert decide(code, calls[name], *before, 0o1777, audit=machine.audit) == ALLOW
+        for mode in modes:
+            assert decide(code, calls[name], *before, mode, audit=machine.audit) == refused
+    assert decide(code, calls["openat"], -100, 0, os.O_RDWR, 0o4755, audit=machine.audit) == ALLOW
+    assert decide(code, calls["fchmod"], 3, 0o2775, audit=machine.audit) == ALLOW
+    assert decide(code, calls["openat2"], audit=machine.audit) == FAIL | errno.ENOSYS
     assert NOTIFY not in {struct.unpack_from("=HBBI", code, at)[3] for at in range(0, len(code), 8)}
 
 

@@ -1,13 +1,16 @@
 """What the whole machine shares and no path names: System V objects, and the scheduling of processes."""
 
+import asyncio
 import ctypes
 import os
+import re
 import subprocess
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 
@@ -104,6 +107,21 @@ print("all worked")
 async def test_objects_that_a_run_makes_are_its_own(run: Run, workspace: Path) -> None:
     (workspace / "own.py").write_text(OWN)
     assert (await run(f"{INTERPRETER} own.py")).output == "all worked\n"
+
+
+@pytest.mark.requirement("sandbox:objects-own")
+async def test_objects_that_a_run_left_go_with_the_session(
+    run: Run, theirs: dict[str, int]
+) -> None:
+    box = Sandbox()
+    output = (await run("ipcmk -M 64; ipcmk -S 1; ipcmk -Q", box=box)).output
+    left = dict(zip("msq", map(int, re.findall(r"\d+", output)), strict=True))
+    assert there(left) == ["m", "s", "q"]
+    box.close()
+    async with asyncio.timeout(60):
+        while there(left):  # noqa: ASYNC110 # the supervisor ends by itself
+            await asyncio.sleep(0.01)
+    assert there(theirs) == ["m", "s", "q"]
 
 
 @pytest.mark.requirement("sandbox:processes-outside")

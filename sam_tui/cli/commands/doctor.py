@@ -229,8 +229,14 @@ def _private_folder(name: str, path: str) -> DoctorCheck:
                 name, "missing", f"{path} cannot be made: {above} is not writable", advice
             )
         return DoctorCheck(name, "note", f"{path} (not made yet)")
+    except OSError as fault:
+        return DoctorCheck(name, "missing", f"{path}: {fault.strerror}", "Check its permissions.")
     if _unwritable(path):
         return DoctorCheck(name, "missing", f"{path} is not writable", "Check its permissions.")
+    if os.geteuid() not in (status.st_uid, 0):
+        return DoctorCheck(
+            name, "missing", f"{path} belongs to another user", "Choose a folder of your own."
+        )
     if stat.S_IMODE(status.st_mode) & 0o022:
         return DoctorCheck(
             name, "missing", f"{path} can be written by others", f"chmod go-w {path}"

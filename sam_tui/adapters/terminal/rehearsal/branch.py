@@ -138,7 +138,9 @@ def _become(terms: dict[str, Any], words: list[str]) -> None:
         )
         bounds = dataclasses.replace(bounds, masked=landlock.maskable(bounds))
         table = machine()
-        code = b"" if table is None else program(table, terms["network"], live=False)
+        code = (
+            b"" if table is None else program(table, terms["network"], live=False, rehearsed=True)
+        )
         ours, theirs = enrolment(landlock.build(landlock.abi(), bounds), code, live=False)
         theirs.close()
         restrict(ours.fileno())

@@ -41,7 +41,7 @@ _EDITOR = Place("makes an editor start programs")
 _SHELL = Place("is run by a shell")
 TOOLS = Place("decides which programs a shell starts, or makes it run some")
 _SESSION = Place("is run when somebody logs in")
-_DEBUGGER = Place("is run by a debugger or an interpreter")
+INTERPRETER = Place("is run by a debugger or an interpreter")
 _CI = Place("is run by a build server")
 _HOOKS = Place("is run at commits", "hook")
 _HUSKY = Place("is run at commits", "husky")
@@ -80,6 +80,7 @@ FOLDERS: dict[str, Place] = {
     ".nvim": _EDITOR, ".run": _EDITOR, ".nlsp-settings": _EDITOR, ".sourcekit-lsp": _EDITOR,
     ".config/emacs": _EDITOR, ".config/doom": _EDITOR, ".doom.d": _EDITOR, ".config/vim": _EDITOR,
     ".config/helix": _EDITOR, ".config/zed": _EDITOR, ".config/micro": _EDITOR, ".config/code": _EDITOR,
+    ".config/kak": _EDITOR, ".config/lvim": _EDITOR, ".spacevim.d": _EDITOR, ".local/share/nvim": _EDITOR,
     ".config/vscodium": _EDITOR, ".config/cursor": _EDITOR, ".config/sublime-text": _EDITOR,
     ".github/workflows": _CI, ".github/actions": _CI, ".gitea/workflows": _CI,
     ".forgejo/workflows": _CI, ".circleci": _CI, ".buildkite": _CI, ".woodpecker": _CI,
@@ -96,8 +97,10 @@ FOLDERS: dict[str, Place] = {
     ".devcontainer": _CONTAINER, ".idx": _CONTAINER, ".gitpod": _CONTAINER, ".ona": _CONTAINER,
     ".codesandbox": _CONTAINER,
     ".config/git": GIT_CONFIG, ".config/fish": _SHELL, ".config/nushell": _SHELL,
-    ".config/powershell": _SHELL, ".bashrc.d": _SHELL, ".direnv": _SHELL, ".ipython": _DEBUGGER,
-    ".jupyter": _DEBUGGER, ".julia/config": _DEBUGGER, ".config/ptpython": _DEBUGGER,
+    ".config/powershell": _SHELL, ".bashrc.d": _SHELL, ".direnv": _SHELL, ".ipython": INTERPRETER,
+    ".jupyter": INTERPRETER, ".julia/config": INTERPRETER, ".config/ptpython": INTERPRETER,
+    ".config/gdb": INTERPRETER, ".config/foot": _SHELL, ".mutt": _SHELL, ".config/mutt": _SHELL,
+    ".config/neomutt": _SHELL, ".sdkman/bin": _SHELL,
     ".config/elvish": _SHELL, ".elvish": _SHELL, ".config/xonsh": _SHELL, ".bash_completion.d": _SHELL,
     ".local/share/bash-completion": _SHELL, ".zsh": _SHELL, ".zshrc.d": _SHELL, ".zfunc": _SHELL,
     ".oh-my-bash": _SHELL, ".tmux": _SHELL, ".config/zellij": _SHELL,
@@ -105,8 +108,10 @@ FOLDERS: dict[str, Place] = {
     ".config/wezterm": _SHELL, ".cargo/bin": TOOLS, ".docker/cli-plugins": TOOLS,
     ".config/zsh": _SHELL, ".config/bash": _SHELL, ".config/tmux": _SHELL, ".config/direnv": _SHELL,
     ".oh-my-zsh": _SHELL, ".local/bin": _SHELL,
+    ".pyenv/shims": TOOLS, ".rbenv/shims": TOOLS, ".asdf/shims": TOOLS, ".volta/bin": TOOLS,
     ".mise": TOOLS, ".config/mise": TOOLS, ".rtx": TOOLS, ".flox": TOOLS, ".shadowenv.d": _SHELL,
     ".config/autostart": _SESSION, ".config/systemd": _SESSION, ".config/environment.d": _SESSION,
+    ".config/containers/systemd": _SESSION, ".config/polybar": _SESSION, ".config/waybar": _SESSION,
     ".config/upstart": _SESSION, ".config/plasma-workspace": _SESSION, ".config/lxsession": _SESSION,
     ".config/openbox": _SESSION, ".config/i3": _SESSION, ".config/sway": _SESSION, ".config/hypr": _SESSION,
     ".config/awesome": _SESSION, ".config/bspwm": _SESSION, ".config/sxhkd": _SESSION,
@@ -140,7 +145,8 @@ FILES: dict[str, Place] = {
          ".lazy.lua", ".neoconf.json", ".gvimrc", "_vimrc", "_gvimrc", "_exrc", ".local.vimrc",
          ".ycm_extra_conf.py", ".kateproject", "buildserver.json", ".luarc.json", ".luarc.jsonc",
          "hie.yaml", ".hie-bios", ".lsp/config.edn", ".merlin", ".solargraph.yml", ".phpactor.json",
-         ".phpactor.yml", "omnisharp.json", ".factorypath", ".emacs.el", ".nanorc"), _EDITOR),
+         ".phpactor.yml", "omnisharp.json", ".factorypath", ".emacs.el", ".nanorc", ".spacemacs", ".jedrc"),
+        _EDITOR),
     **dict.fromkeys(
         (".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
          ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".tmux.conf", ".screenrc",
@@ -150,7 +156,8 @@ FILES: dict[str, Place] = {
          ".lessfilter", ".direnvrc", "bin/activate-hermit", "bin/hermit", "bin/hermit.hcl", ".xonshrc",
          ".mkshrc", ".shrc", ".shinit", ".yashrc", ".zlogin.zwc", ".zshrc.zwc", ".zshenv.zwc", ".p10k.zsh",
          ".fzf.bash", ".fzf.zsh", ".lesskey", ".config/lesskey", ".cargo/env", ".nvm/nvm.sh", ".forward",
-         ".procmailrc"), _SHELL),
+         ".procmailrc", ".muttrc", ".mailcap", ".config/bash_completion", ".selected_editor",
+         ".config/user-dirs.dirs"), _SHELL),
     **dict.fromkeys(
         ("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".config/mise.toml",
          ".tool-versions", ".rtx.toml", ".rtx.local.toml", ".miserc.toml", "mise/config.toml",
@@ -167,7 +174,7 @@ FILES: dict[str, Place] = {
          *(f"jupyter{part}_config.{kind}" for kind in ("py", "json")
            for part in ("", "_server", "_notebook", "_lab", "_console", "_nbconvert")),
          *(f"ipython{part}_config.{kind}" for kind in ("py", "json") for part in ("", "_kernel"))),
-        _DEBUGGER,
+        INTERPRETER,
     ),
     **dict.fromkeys(
         (".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "jenkinsfile", ".cirrus.yml",
@@ -207,7 +214,8 @@ FILES: dict[str, Place] = {
          ".cargo/config.toml", "bunfig.toml", "uv.toml", ".condarc", ".gemrc", "nuget.config", ".curlrc",
          ".wgetrc", "pip.conf", "pip.ini", ".pypirc", ".gradle/init.gradle", ".gradle/init.gradle.kts",
          ".corepack.env", "pdm.toml", ".pdm.toml", ".pixi/config.toml", ".bowerrc", ".bazelrc",
-         ".bazeliskrc", ".buckconfig", ".buckconfig.local", ".plzconfig", ".plzconfig.local"),
+         ".bazeliskrc", ".buckconfig", ".buckconfig.local", ".plzconfig", ".plzconfig.local",
+         ".makepkg.conf", ".quiltrc", ".devscripts", ".rpmmacros", ".asdfrc"),
         _PACKAGES),
     ".hg/hgrc": VERSIONS, ".sl/config": VERSIONS, ".jj/repo/config.toml": VERSIONS,
     **dict.fromkeys((".hg/hgrc-not-shared", ".jj/workspace-config.toml", ".pijul/config", ".gclient",
@@ -223,6 +231,13 @@ BY_DIRENV = frozenset(("flake.nix", "shell.nix", "default.nix", "devenv.nix", "d
 """Files that a trusted `.envrc` in the same folder may use when a shell enters it."""
 OF_ENVIRONMENTS = re.compile(r"\.?mise\.[^/]+\.toml")
 """Files that mise reads for one of its environments."""
+USER_SITE = re.compile(r"(?:.*/)?\.local/lib(?:/python[\d.]+(?:/site-packages)?)?", re.DOTALL)
+"""The folder of a user's own Python packages, and those above it."""
+IN_USER_SITE = re.compile(
+    r"(?:.*/)?\.local/lib/python[\d.]+/site-packages/(?:(?:user|site)customize\.py|[^/]+\.pth)",
+    re.DOTALL,
+)
+"""Files there that every Python runs when it starts."""
 INSTALLED = frozenset((
     "node_modules", "site-packages", "dist-packages", "bower_components", "vendor", "pods"
 ))  # fmt: skip

@@ -24,11 +24,14 @@ from sam_tui.core.authorization.paths.place_names import (
     GIT_REMOTE,
     GIT_STRATEGY,
     GIT_TODO,
+    IN_USER_SITE,
     INSTALLED,
+    INTERPRETER,
     OF_ENVIRONMENTS,
     SUFFIXES,
     TOOLS,
     UNHEEDED,
+    USER_SITE,
     VERSIONS,
     Grammar,
     Place,
@@ -84,9 +87,17 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     hooks = git_config.hooks_folder(root)
     if hooks and f"{folder}/".startswith(f"{hooks}/") and not name.endswith(".sample"):
         return GIT_HOOK
+    if _on_search_path(folder, root):
+        return TOOLS
     return _of_repository(real, name, folder) or (
         _of_repository(disk, name, folder) if disk else None
     )
+
+
+def _on_search_path(relative: str, root: str) -> bool:
+    """Whether a path is or lies in ``bin`` of the home folder, which a usual ``.profile`` puts on PATH."""
+    in_bin = f"{relative}/".startswith("bin/")
+    return in_bin and root == os.path.realpath(os.path.expanduser("~"))
 
 
 def _below(real: str, root: str) -> str:
@@ -108,7 +119,9 @@ def _named(folder: str, name: str) -> Place | None:
             return folder_place
     if name == ".git":
         return GIT_POINTER
-    return None if _installed(folder) else _by_file_name(folder, name)
+    if _installed(folder):
+        return INTERPRETER if IN_USER_SITE.fullmatch(f"{folder}/{name}") else None
+    return _by_file_name(folder, name)
 
 
 def _by_file_name(folder: str, name: str) -> Place | None:
@@ -201,7 +214,7 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
     """
     relative = folded(_below(real, root))
     parts = relative.split("/")
-    if parts[-1] == "head" or place_of(real, root) is not None or _about_hooks(relative, root):
+    if parts[-1] == "head" or place_of(real, root) is not None or _of_programs(relative, root):
         return True
     if ".git" in parts[:-1]:
         below = parts[parts.index(".git") + 1 :]
@@ -211,6 +224,12 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
         return os.path.lexists(f"{os.path.dirname(real)}/HEAD")
     linking = any("/".join(parts[-count:]) in _LINKING for count in (1, 2, 3))
     return linking and not _installed(relative)
+
+
+def _of_programs(relative: str, root: str) -> bool:
+    """Whether git, a shell or Python takes programs from a folder at this path."""
+    in_site = USER_SITE.fullmatch(relative) is not None
+    return in_site or _on_search_path(relative, root) or bool(_about_hooks(relative, root))
 
 
 def _about_hooks(relative: str, root: str) -> str:
@@ -241,7 +260,8 @@ def surroundings(folder: str, root: str) -> str:
     special = INSTALLED | _LINKING | _STRATEGIES.keys() | {"repo"}
     first = next((at for at, part in enumerate(parts) if part in special), None)
     if first is None:
-        return _about_hooks("/".join(parts), root)
+        relative = "/".join(parts)
+        return _about_hooks(relative, root) or ("bin" if _on_search_path(relative, root) else "")
     if parts[first] in INSTALLED and not any(part in _LINKING for part in parts[first:]):
         return "installed"
     return "/".join(parts[first:])

@@ -18,6 +18,7 @@ from sam_tui.adapters.terminal.sandbox.judgement.paths import (
     signed,
 )
 from sam_tui.adapters.terminal.sandbox.judgement.reads import asked_secret, judge_read
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import STARTING
 from sam_tui.adapters.terminal.sandbox.kernel.calls import (
     AT_EMPTY_PATH,
     AT_FDCWD,
@@ -25,7 +26,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import (
     AT_SYMLINK_FOLLOW,
 )
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.kernel.seccomp import STARTING, TRUNCATION_HELD
+from sam_tui.adapters.terminal.sandbox.kernel.seccomp import TRUNCATION_HELD
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import ResolvedPath, Target
 from sam_tui.adapters.terminal.sandbox.supervised.own_objects import TERMINAL_MAKERS

@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable
 
 from sam_tui.adapters.terminal.sandbox.judgement.paths import signed
-from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.kernel.seccomp import (
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import (
     CHANGING_RIGHTS,
     ONE_PROCESS,
     SCHEDULING,
     SIGNALLING,
 )
+from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target, stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import is_held
 from sam_tui.adapters.terminal.sandbox.supervised.run import Watch

@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable
 
 from sam_tui.adapters.terminal.sandbox.judgement.paths import signed
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import OBJECT_CALLS
 from sam_tui.adapters.terminal.sandbox.kernel.calls import call
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.kernel.seccomp import OBJECT_CALLS
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target, own_rights
 from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
 
@@ -40,7 +40,7 @@ def _get(watch: Watch, notification: Notification) -> None:
     sizes = [notification.arguments[1]] if name != "msgget" else []
     flags = signed(notification.arguments[1 + len(sizes)])
     if key != _PRIVATE and (existing := _existing(name, key, len(sizes))) is not None:
-        if (name[:3], existing) not in watch.objects:
+        if (name[:3], existing) not in watch.created.numbered:
             watch.refuse(notification)
             return
     elif key != _PRIVATE and flags & _CREATE:
@@ -48,7 +48,7 @@ def _get(watch: Watch, notification: Notification) -> None:
     if not watch.waits(notification):
         return
     number = call(name, key, *sizes, flags)
-    watch.objects.add((name[:3], number))
+    watch.created.numbered.add((name[:3], number))
     watch.returned(notification, number)
 
 
@@ -78,7 +78,7 @@ def _control(watch: Watch, notification: Notification) -> None:
 
 
 def _judge(watch: Watch, notification: Notification, kind: str) -> None:
-    if (kind, signed(notification.arguments[0])) in watch.objects:
+    if (kind, signed(notification.arguments[0])) in watch.created.numbered:
         watch.proceed(notification)
     else:
         watch.refuse(notification)

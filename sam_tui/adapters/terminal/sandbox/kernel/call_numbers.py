@@ -1,4 +1,4 @@
-"""System call numbers of the machines that are supervised: x86-64 and 64-bit ARM (unistd.h)."""
+"""System calls of the machines that are supervised, x86-64 and 64-bit ARM: groups, numbers (unistd.h)."""
 
 import platform
 import struct
@@ -10,6 +10,40 @@ from functools import cache
 BEYOND = 471
 """The first number that is in no table here. System calls of later kernels are refused as not implemented,
 and so are those of x32, whose numbers are far greater."""
+
+NAME_CALLS = (
+    "creat", "truncate", "unlink", "unlinkat", "rmdir", "rename", "renameat", "renameat2", "mkdir",
+    "mkdirat", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat",
+)  # fmt: skip
+"""Calls that change names, or a file by its name. Landlock refuses them outside as well."""
+METADATA_CALLS = (
+    "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat", "utime",
+    "utimes", "futimesat", "utimensat", "setxattr", "lsetxattr", "fsetxattr", "removexattr",
+    "lremovexattr", "fremovexattr",
+)  # fmt: skip
+"""Calls that change metadata, for which Landlock has no rules."""
+STARTING = ("execve", "execveat")
+"""Calls that start a program. They always proceed, after earlier writes were completed."""
+
+OBJECT_CALLS = (
+    "shmget", "semget", "msgget", "shmctl", "semctl", "msgctl", "shmat", "semop", "semtimedop",
+    "msgsnd", "msgrcv",
+)  # fmt: skip
+"""Shared memory, semaphores and queues of System V, which belong to the whole machine and have no path."""
+SCHEDULING = (
+    "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity", "setpriority",
+    "ioprio_set",
+)  # fmt: skip
+ONE_PROCESS = {"setpriority": 0, "ioprio_set": 1}
+"""The first argument with which these calls concern one process (PRIO_PROCESS, IOPRIO_WHO_PROCESS)."""
+SIGNALLING = (
+    "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal",
+)  # fmt: skip
+CHANGING_RIGHTS = (
+    "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid",
+    "setgroups", "capset",
+)  # fmt: skip
+"""Calls after which a process may have another user's rights to files, as after some of ``prctl``."""
 
 _SHARED = {
     "pidfd_send_signal": 424,

@@ -6,7 +6,18 @@ import struct
 from collections.abc import Sequence
 from functools import cache
 
-from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import BEYOND, Machine
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import (
+    BEYOND,
+    CHANGING_RIGHTS,
+    METADATA_CALLS,
+    NAME_CALLS,
+    OBJECT_CALLS,
+    ONE_PROCESS,
+    SCHEDULING,
+    SIGNALLING,
+    STARTING,
+    Machine,
+)
 from sam_tui.core.ports.processes.sandbox import Network
 
 ALLOW = 0x7FFF0000
@@ -16,39 +27,11 @@ _NOTHING_READ = os.O_DIRECTORY | getattr(os, "O_PATH", 0)
 """Flags of an open that reads no file: of a folder, or only of a path."""
 WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
-NAME_CALLS = (
-    "creat", "truncate", "unlink", "unlinkat", "rmdir", "rename", "renameat", "renameat2", "mkdir",
-    "mkdirat", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat",
-)  # fmt: skip
-"""Calls that change names, or a file by its name. Landlock refuses them outside as well."""
-METADATA_CALLS = (
-    "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat", "utime",
-    "utimes", "futimesat", "utimensat", "setxattr", "lsetxattr", "fsetxattr", "removexattr",
-    "lremovexattr", "fremovexattr",
-)  # fmt: skip
-"""Calls that change metadata, for which Landlock has no rules."""
-STARTING = ("execve", "execveat")
-"""Calls that start a program. They always proceed, after earlier writes were completed."""
-
-OBJECT_CALLS = (
-    "shmget", "semget", "msgget", "shmctl", "semctl", "msgctl", "shmat", "semop", "semtimedop",
-    "msgsnd", "msgrcv",
-)  # fmt: skip
-"""Shared memory, semaphores and queues of System V, which belong to the whole machine and have no path."""
-SCHEDULING = (
-    "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity", "setpriority",
-    "ioprio_set",
-)  # fmt: skip
-ONE_PROCESS = {"setpriority": 0, "ioprio_set": 1}
-"""The first argument with which these calls concern one process (PRIO_PROCESS, IOPRIO_WHO_PROCESS)."""
-SIGNALLING = (
-    "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal",
-)  # fmt: skip
-CHANGING_RIGHTS = (
-    "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid",
-    "setgroups", "capset",
-)  # fmt: skip
-"""Calls after which a process may have another user's rights to files, as after some of ``prctl``."""
+_SET_USER_ID, _SET_ID_BITS = 0o4000, 0o6000
+_MODE_AT = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
+_NEW_MODE_AT = {"creat": 1, "mknod": 1, "mknodat": 2}
+_MAKING_FLAGS = os.O_CREAT | 0o20000000
+"""O_CREAT and __O_TMPFILE: flags with which an open has a mode."""
 _DUMPABLE, _DROP_BOUND, _SECURE_BITS = 4, 24, 28
 _F_SETOWN, _F_SETOWN_EX = 8, 15
 _OWNER_IOCTLS = (0x8901, 0x8902)
@@ -116,8 +99,10 @@ def program(
     *,
     live: bool,
     landlock: int = COMPLETE,
+    rehearsed: bool = False,
 ) -> bytes:
-    """The filter as the kernel reads it. Without ``live`` no call waits: those that would are allowed.
+    """The filter as the kernel reads it. Without ``live`` no call waits: those that would are allowed, and
+    setuid and setgid files are refused, but to a rehearsal, whose changes are shown first.
 
     Where ``landlock``, the version below the filter, leaves something open, the supervisor decides.
 
@@ -132,7 +117,7 @@ def program(
         (_AT_LEAST, 0, 1, BEYOND),  # with it go the numbers of x32
         _give(FAIL | errno.ENOSYS),
     ]
-    blocks = _blocks(network, live=live)
+    blocks = _blocks(network, live=live) | _set_id(judged=live or rehearsed)
     if live and landlock < SIGNALS_HELD:
         blocks |= {name: [_give(NOTIFY)] for name in SIGNALLING}
         blocks["fcntl"] = _owned()
@@ -223,6 +208,21 @@ def _opened(flags: int) -> list[Instruction]:
         _give(ALLOW),
         _give(NOTIFY),
     ]
+
+
+def _set_id(*, judged: bool) -> dict[str, list[Instruction]]:
+    """Refuse files that run with their owner's rights, unless these are judged. ``chmod`` also sets modes
+    of folders, where the bit for the group means something else: that one passes."""
+    if judged:
+        return {}
+    refused = FAIL | errno.EPERM
+    blocks = {name: _when_bits(at, _SET_USER_ID, refused) for name, at in _MODE_AT.items()}
+    blocks["openat2"] = [_give(FAIL | errno.ENOSYS)]  # its mode is in memory
+    blocks |= {name: _when_bits(at, _SET_ID_BITS, refused) for name, at in _NEW_MODE_AT.items()}
+    for name, at in {"open": 1, "openat": 2}.items():
+        making: list[Instruction] = [(_ANY_BIT, 1, 0, _MAKING_FLAGS), _give(ALLOW)]
+        blocks[name] = [_argument(at), *making, *_when_bits(at + 1, _SET_ID_BITS, refused)]
+    return blocks
 
 
 def _process_control() -> list[Instruction]:

@@ -1,6 +1,6 @@
-"""The objects that a run made outside of its folders: pseudo-terminals and shared memory.
+"""The objects that a run made outside of its folders: pseudo-terminals, shared memory, System V objects.
 
-Both are in folders that all programs share, so Landlock allows neither: the supervisor opens them.
+The first two are in folders that all programs share, so Landlock allows neither: the supervisor opens them.
 """
 
 import fcntl
@@ -9,11 +9,14 @@ import stat
 import struct
 from contextlib import suppress
 
+from sam_tui.adapters.terminal.sandbox.kernel.calls import call
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target, stat_fields
 
 TERMINAL_MAKERS = ("/dev/ptmx", "/dev/pts/ptmx")
 TERMINALS = "/dev/pts/"
 _SHARED = "/dev/shm/"
+_REMOVE = 0
+"""IPC_RMID."""
 _GET_NUMBER = 0x80045430
 """TIOCGPTN: returns the number of the terminal that belongs to a PTY master."""
 _FIRST_MAJOR, _LAST_MAJOR = 136, 143
@@ -27,6 +30,8 @@ class Own:
         self._terminals: set[str] = set()
         self._shared: dict[str, tuple[int, int]] = {}
         """The run's shared memory by path; an object with another device and inode is not the run's."""
+        self.numbered: set[tuple[str, int]] = set()
+        """The System V objects that the run made: kind (``shm``, ``sem``, ``msg``) and number."""
 
     def holds(self, target: Target, real: str) -> bool:
         """Whether an object belongs to this run, or is the caller's own terminal."""
@@ -55,11 +60,14 @@ class Own:
 
     @property
     def left(self) -> bool:
-        """Whether there is shared memory of the run."""
-        return bool(self._shared)
+        """Whether there may be shared memory or System V objects of the run."""
+        return bool(self._shared or self.numbered)
 
     def remove_left(self) -> None:
-        """Remove the residue of the run in shared memory."""
+        """Remove the residue of the run in shared memory, and its System V objects."""
+        for kind, number in self.numbered:
+            with suppress(OSError):
+                call(f"{kind}ctl", number, _REMOVE, _REMOVE)  # semctl takes the command last
         for real, (device, inode) in sorted(self._shared.items(), reverse=True):
             with suppress(OSError):
                 status = os.lstat(real)

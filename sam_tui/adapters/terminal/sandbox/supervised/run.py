@@ -110,8 +110,6 @@ class Watch:
         self.asking = terms.asking
         self.landlock = terms.landlock
         self.tracker = ProcessTracker(terms.limits, filtered=True)
-        self.objects: set[tuple[str, int]] = set()
-        """The System V objects that the run made: kind and number."""
         self.memory = memory
         self.listener: NotificationListener | None = None
         self.names: Mapping[int, str] = {}
