@@ -160,7 +160,7 @@ async def test_rules_for_its_host_hold_for_a_server(house: House, site: Site, ef
 
 @pytest.mark.requirement("servers:resources")
 async def test_resources_of_a_server_are_listed_and_read_by_two_tools(house: House) -> None:
-    house.user(sdk={"command": sys.executable, "args": [str(SDK), "resources"]})
+    house.user(sdk={"command": sys.executable, "args": [*SCRIPT[1:], RUN, str(SDK), "resources"]})
     async with house.open() as sam:
         assert {"mcp__sdk__resources_list", "mcp__sdk__resources_read"} <= set(await sam.arrive())
         assert "notes://first" in await sam.text("mcp__sdk__resources_list")
@@ -178,7 +178,7 @@ async def test_a_server_of_the_sdk_is_spoken_to_over_every_transport(
 ) -> None:
     house.person.replies = ["green"]
     with sdk_over_http(kind=kind) if kind != "stdio" else nullcontext("") as url:
-        own = {"command": sys.executable, "args": [str(SDK)]}
+        own = {"command": sys.executable, "args": [*SCRIPT[1:], RUN, str(SDK)]}
         house.user(sdk=own if kind == "stdio" else {"type": kind, "url": url})
         async with house.open(attended=True) as sam:
             assert await sam.arrive() == ["mcp__sdk__add", "mcp__sdk__paint"]

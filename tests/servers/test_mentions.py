@@ -9,7 +9,9 @@ from sam_tui.core.inquiry import Approval
 from sam_tui.core.messages import ReminderMessage
 from sam_tui.core.ports.model import TextDelta
 from tests.fakes.engine_kit import RawModel
+from tests.fakes.preloaded import SCRIPT
 from tests.servers.conftest import House
+from tests.servers.test_http import RUN
 
 SDK = Path(__file__).parent / "sdk_server.py"
 
@@ -31,7 +33,7 @@ SAYS = {
 
 @pytest.mark.requirement("servers:mentions")
 async def test_prompts_and_resources_that_a_message_names_stand_before_it(house: House) -> None:
-    house.user(sdk={"command": sys.executable, "args": [str(SDK), "resources"]})
+    house.user(sdk={"command": sys.executable, "args": [*SCRIPT[1:], RUN, str(SDK), "resources"]})
     model = RawModel(*([TextDelta("ok")] for _ in range(len(SAYS) + 1)))
     async with house.open() as sam:
         names = await sam.arrive()

@@ -9,7 +9,9 @@ import pytest
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.ports.servers import TypedValue
 from tests.fakes.engine_kit import RawModel
+from tests.fakes.preloaded import SCRIPT
 from tests.servers import conftest as servers
+from tests.servers.test_http import RUN
 from tests.ui.driver import Driver, Stage, app_over, driven
 
 SDK = Path(servers.__file__).with_name("sdk_server.py")
@@ -32,7 +34,10 @@ async def test_what_servers_have_is_completed_as_they_propose_and_names_are_plai
 ) -> None:
     settings = stage.workspace.parent / "settings"
     settings.mkdir(mode=0o700, exist_ok=True)
-    named = {"command": sys.executable, "args": [str(SDK), "resources", "completions"]}
+    named = {
+        "command": sys.executable,
+        "args": [*SCRIPT[1:], RUN, str(SDK), "resources", "completions"],
+    }
     (settings / "mcp.json").write_text(json.dumps({"mcpServers": {"sdk": named}}), encoding="utf-8")
     async with driven(app_over(stage)) as me:
         area = me.app.chat.prompt.area
