@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sam_tui.core.agent.calls.xray import call_line, xray
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.plain import one_line
@@ -21,6 +20,8 @@ def show_calls(context: Context, current: CurrentConversation) -> None:
     if conversation is None:
         context.notice("/xray needs a conversation: send a first prompt to begin one.")
         return
+    from sam_tui.core.agent.calls.xray import call_line
+
     calls = list(reversed(context.runtime.calls.calls(conversation)))
 
     async def load() -> Sequence[Choice]:
@@ -57,6 +58,7 @@ def _show(context: Context, conversation: "ConversationId", call: "ModelCall") -
     if request is None:
         context.notice("This call is no longer stored.")
         return
+    from sam_tui.core.agent.calls.xray import xray
     from sam_tui.ui.screens.reader import Reader, whole
 
     text = context.runtime.executor.shield.redact(xray(call, request))
