@@ -1,6 +1,5 @@
 """The contract of a tool: named operations with arguments, accesses and the function that runs."""
 
-import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -265,6 +264,8 @@ def with_change(decision: Decision, plan: CallPlan, shield: "Shield") -> Decisio
     """The decision of a person who changed a proposal, with the difference as its comment."""
     if plan.proposed is None:
         return decision
+    import difflib  # few drafts are changed by a person
+
     written: str = getattr(plan.arguments, "content", "")
     lines = difflib.unified_diff(
         plan.proposed.splitlines(), written.splitlines(), "proposed", "written", lineterm="", n=1
