@@ -1,6 +1,5 @@
 """Values of settings: read from TOML and from text, checked against the table, written as TOML."""
 
-import difflib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,9 +39,16 @@ def setting_of(key: str) -> Setting:
     raise ConfigurationError(f"There is no setting “{key}”.", hint=suggestion(key))
 
 
+def _nearest(text: str, names: Iterable[str], least: float) -> list[str]:
+    """The most similar name, if its similarity (0 to 1) is at least ``least``."""
+    import difflib  # only mistakes need it
+
+    return difflib.get_close_matches(text, list(names), 1, least)
+
+
 def _meant(key: str, name: str) -> str | None:
     """The setting with the most similar key, or of the same name in another section."""
-    near = difflib.get_close_matches(key, _KEYS, 1, 0.6)
+    near = _nearest(key, _KEYS, 0.6)
     return next(chain(near, (k for k in _KEYS if k.endswith(f".{name or key}"))), None)
 
 
@@ -62,7 +68,7 @@ def suggestion(key: str) -> str:
     if table in SECTIONS:
         names = ", ".join(s.name for s in SETTINGS if s.section == table)
         return f"[{table}] has: {names}."
-    if near := difflib.get_close_matches(section or key, SECTIONS, 1, 0.6):
+    if near := _nearest(section or key, SECTIONS, 0.6):
         return f"Did you mean the section [{near[0]}]?"
     return "“sam-tui config show” lists all settings."
 
@@ -148,7 +154,7 @@ def _bounded(setting: Setting, value: float) -> int | float:
 
 def _chosen(setting: Setting, text: str) -> str:
     if setting.choices and text not in setting.choices:
-        near = difflib.get_close_matches(text, setting.choices, 1, 0.5)
+        near = _nearest(text, setting.choices, 0.5)
         hint = f"Did you mean “{near[0]}”?" if near and near[0] else ""
         raise WrongValue(f"{setting.key} must be {expected(setting)}.", hint=hint)
     if len(text) > LONGEST or any(not c.isprintable() and c not in "\n\t" for c in text):
