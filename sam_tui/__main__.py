@@ -12,6 +12,8 @@ import os
 import site
 import sys
 
+_OBJECTS_AT_START = 500_000
+"""The number of new objects after which garbage is collected for the first time; no start makes as many."""
 OWN_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
@@ -24,9 +26,9 @@ def main() -> int:
         signals.keep_own()
         if sys.argv[1:] in (["--version"], ["-V"]):
             return _say_version()
-        # Objects made by imports stay: collecting garbage among them took a fifth of the start. The
-        # function that builds a runtime turns it on again (cli.options.open_runtime).
-        gc.disable()
+        # Objects made by imports stay: collecting garbage among them took a fifth of the start. A
+        # runtime, and what runs long without one, collects it often (cli.options.collect_garbage).
+        gc.set_threshold(_OBJECTS_AT_START)
         from sam_tui.dataclass_methods import use_closures
 
         use_closures()

@@ -230,6 +230,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "files2:undo-cli": Requirement("A conversation's newest file change can be taken back; one that was changed since is left alone.", "issue 3.2"),
     "fleet:allowance": Requirement("A worker decides what tasks may have on its machine; a task can only ask for less.", "issue 15.8"),
     "fleet:database": Requirement("Queues lie in SQLite of the data folder, or in the PostgreSQL that SAM_TUI_DATABASE_URL names, by the same code.", "issue 15.8"),
+    "fleet:worker-memory": Requirement("A worker that waits for days needs no more memory than at first.", "docs/scale.md"),
     "fleet:exactly-once": Requirement("A worker that dies gives its work back, and each task has its effect exactly once.", "issue 15.8, show"),
     "fleet:inbox": Requirement("A question of a task waits in one inbox; its answer reaches the task that asked.", "issue 15.8"),
     "fleet:cancel": Requirement("A fleet that is cancelled ends what runs, begins nothing more, and can be gone on with.", "issue 15.8"),

@@ -39,6 +39,8 @@ MODES: dict[str, "PermissionMode"] = {
 }
 """The permission modes by their spellings, ours first, then those of Claude Code."""
 
+_COLLECTED = (2_000, 10, 10)
+"""The thresholds of the garbage collector once a program has started, by generation."""
 CHOOSE = "?"
 """The value of ``--resume`` without an id: the person chooses from a list."""
 
@@ -345,8 +347,13 @@ def open_runtime(
         environ = environment(options.data_dir, configured)
         return build(options, masked_in_log(environ, options.api_key, options.workspace))
     finally:
-        gc.freeze()
-        gc.enable()
+        collect_garbage()
+
+
+def collect_garbage() -> None:
+    """Collect cyclic garbage from now on, but not among the objects that the start of the program made."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECTED)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.commands.fleets.drive import open_database, passed_options
-from sam_tui.cli.options import MODES, Values, fleet_options, open_runtime
+from sam_tui.cli.options import MODES, Values, collect_garbage, fleet_options, open_runtime
 from sam_tui.cli.roles import roles_option
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint
@@ -87,6 +87,7 @@ def worker_command(**values: Any) -> int:
     if values["while_stdin"]:
         threading.Thread(target=_until_end_of_input, args=(ended,), daemon=True).start()
     Takes(database, roles, name, perform)
+    collect_garbage()
     click.echo(f"sam-tui worker {name} takes sub-tasks of {', '.join(roles)}", err=True)
     ended.wait()
     runs.stop()
