@@ -9,7 +9,8 @@ from sam_tui.core.agent.drivers.side_question import complete
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
-from sam_tui.core.ports.model import TextDelta
+from sam_tui.core.ports.model import TextDelta, UsageDelta
+from sam_tui.core.usage import Usage
 from tests.fakes.engine_kit import RawModel, calls
 from tests.hooks.conftest import Place
 from tests.hooks.conftest import folder as folder
@@ -72,14 +73,18 @@ def test_a_headless_goal_that_is_not_reached_says_so_with_its_code(
 async def test_a_side_question_has_the_context_and_leaves_nothing_in_the_conversation(
     place: Place,
 ) -> None:
+    price = "[raw]\ninput = 1000000\noutput = 2000000\n"  # dollars for a million tokens
+    (place.config / "prices.toml").write_text(price, encoding="utf-8")
     runtime = place.build()
-    model = RawModel([TextDelta("Hello.")], [TextDelta("It is a.")])
+    used = UsageDelta(Usage(input_tokens=7, output_tokens=3))
+    model = RawModel([TextDelta("Hello.")], [TextDelta("It is a."), used])
     runtime.use_model(model)
     session = runtime.open_session()
     await session.run("Hi")
     before = list(session.messages)
     answer = await session.ask_aside("What is AKIAABCDEFGHIJKLMNOP?")
     assert answer.text == "It is a." and list(session.messages) == before
+    assert answer.usage.cost == 7 + 2 * 3
     asked = model.seen[1]
     assert asked[:-1] == before and asked[: len(model.seen[0])] == model.seen[0]
     assert model.systems[0] == model.systems[1]

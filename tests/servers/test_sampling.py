@@ -85,11 +85,15 @@ async def test_an_answer_counts_with_what_it_used_and_what_a_provider_says_stays
     house: House,
 ) -> None:
     house.user(one=raw())
+    price = "[raw]\ninput = 1000000\noutput = 2000000\n"  # dollars for a million tokens
+    (house.settings / "prices.toml").write_text(price, encoding="utf-8")
     model = RawModel(*((UsageDelta(CALLED), TextDelta("yes")) for _ in range(4)))
     async with house.open(environ={"SAM_TUI_SAMPLING_TOKENS": "200"}) as sam:
         await sam.arrive()
         _, *answers = await sampled(sam, model, *(wanted("again", 120) for _ in range(4)))
         assert ["result" in answer for answer in answers] == [True] * 4
+        record = sam.runtime.conversations.find(sam.conversation)
+        assert record is not None and record.usage.cost == 4 * (7 + 2 * 3)
         broken = RawModel((ModelAuthError("the key sk-live-1 of the account is locked"),))
         _, failed, later = await sampled(sam, broken, wanted("again", 120), wanted("again", 120))
         assert failed["error"]["message"] == "The model did not answer."

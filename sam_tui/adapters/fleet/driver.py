@@ -299,7 +299,7 @@ def _overspent(records: Collection[TaskRecord], dollars: float | None) -> str:
 
 
 def _used_up(records: Collection[TaskRecord], tokens: int | None) -> str:
-    """Why a limit of tokens ends a fleet: it is reached, or a usage is not known."""
+    """Return why a limit of tokens ends a fleet: it is reached, or a usage is not known; else empty."""
     if not tokens:
         return ""
     if sum(record.tokens for record in records) >= tokens:
@@ -308,6 +308,7 @@ def _used_up(records: Collection[TaskRecord], tokens: int | None) -> str:
 
 
 def _unreported(records: Collection[TaskRecord], limit: str) -> str:
+    """Return that a limit cannot be enforced, if an answer came without its usage; else empty."""
     if any(record.answer and not record.tokens for record in records):
         return f"A model does not report its usage, so {limit} cannot be enforced."
     return ""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from itertools import takewhile
 
 from sam_tui.core.errors import ConversationTakenOver, UsageError
@@ -53,26 +53,37 @@ async def as_writer(store: ConversationStore, conversation: ConversationId) -> A
         watch.cancel()
 
 
-async def followed(
+async def histories(
     store: ConversationStore, conversation: ConversationId
 ) -> AsyncGenerator[Sequence[Message]]:
-    """The messages, then those that come, each once. Reads alone.
+    """Yield all messages, now and after every change. Reads alone.
 
-    Of a history that took the place of another under this id, those after their common beginning.
     Raises ``UsageError`` once the conversation is deleted.
     """
     version = None
-    yielded: list[Message] = []
     while True:
         record = store.find(conversation)
         if record is None and version is not None:
             raise UsageError(f"Conversation {conversation} was deleted.")
         if record is not None and (record.messages, record.updated_at) != version:
             version = record.messages, record.updated_at
-            history = store.everything(conversation)
+            yield store.everything(conversation)
+        await asyncio.sleep(LOOK)
+
+
+async def followed(
+    store: ConversationStore, conversation: ConversationId
+) -> AsyncGenerator[Sequence[Message]]:
+    """Yield the messages, then new ones, each once. Reads alone.
+
+    Of a history that took the place of another under this id, those after their common beginning.
+    Raises ``UsageError`` once the conversation is deleted.
+    """
+    yielded: Sequence[Message] = ()
+    async with aclosing(histories(store, conversation)) as changes:
+        async for history in changes:
             pairs = zip(yielded, history, strict=False)
             common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             yielded = history
             if history[common:]:
                 yield history[common:]
-        await asyncio.sleep(LOOK)

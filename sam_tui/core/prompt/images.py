@@ -35,14 +35,17 @@ def image_of(name: str, data: bytes) -> Image | None:
         kind = "webp"
     if not kind or len(data) > LARGEST:
         return None
-    if not all(0 < side <= MOST_SIDE for side in sides_of(kind, data) or (1,)):
+    sides = sides_of(kind, data)
+    if sides is not None and not all(0 < side <= MOST_SIDE for side in sides):
         return None
     return Image(name, f"image/{kind}", base64.b64encode(data).decode("ascii"))
 
 
 def sides_of(kind: str, data: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels by the header of a file of that kind; (0, 0) if that ends early, None if
-    they stand elsewhere."""
+    """Return width and height in pixels by the header of a file of that kind.
+
+    (0, 0) if the header ends early, None if it does not contain them.
+    """
     try:
         match kind:
             case "png":
@@ -58,7 +61,7 @@ def sides_of(kind: str, data: bytes) -> tuple[int, int] | None:
 
 
 def _sides_of_jpeg(data: bytes) -> tuple[int, int] | None:
-    """Those of the first frame; its markers are the SOFn of ITU T.81, table B.1."""
+    """Return the sides of the first frame; its markers are the SOFn of ITU T.81, table B.1."""
     at = 2
     for _ in range(_MOST_SEGMENTS):
         _, marker, length, _, height, width = struct.unpack_from(">BBHBHH", data, at)
@@ -69,7 +72,7 @@ def _sides_of_jpeg(data: bytes) -> tuple[int, int] | None:
 
 
 def _sides_of_webp(data: bytes) -> tuple[int, int] | None:
-    """Those of the canvas of an extended file, or of a lossy image (RFC 9649)."""
+    """Return the sides of the canvas of an extended file, or of a lossy image (RFC 9649)."""
     if data[12:16] == b"VP8X":
         low, high, lower, higher = struct.unpack_from("<HBHB", data, 24)
         return 1 + low + (high << 16), 1 + lower + (higher << 16)

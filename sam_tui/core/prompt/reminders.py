@@ -148,6 +148,8 @@ def digest(text: str) -> str:
 
 MOST_IMAGES = 20
 """The most images of one message."""
+_HEADER = 1 << 18
+"""The characters of an image in Base64 searched for its sides: a photo may begin with a preview."""
 IMAGES = "images"
 """The name of the reminder that contains images."""
 
@@ -156,8 +158,9 @@ def described(image: Image) -> str:
     """An image in words: ``plan.png (image/png, 640x480, 12.3 kB)``."""
     import base64
 
-    sides = sides_of(image.mime.partition("/")[2], base64.b64decode(image.data))
-    size = f"{sides[0]}x{sides[1]}, " if sides else ""
+    header = base64.b64decode(image.data[:_HEADER])
+    sides = sides_of(image.mime.partition("/")[2], header)
+    size = f"{sides[0]}x{sides[1]}, " if sides and all(sides) else ""
     return f"{image.name} ({image.mime}, {size}{len(image.data) * 3 // 4 / 1000:,.1f} kB)"
 
 

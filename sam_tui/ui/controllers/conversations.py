@@ -204,12 +204,11 @@ class Conversations:
     async def _read_along(
         self, tab: ConversationTab, conversation: "ConversationId", why: str
     ) -> None:
-        from sam_tui.core.agent.lease import followed
+        from sam_tui.core.agent.lease import histories
 
         store = self._runtime.conversations
         try:
-            async for _ in followed(store, conversation):
-                history = store.everything(conversation)
+            async for history in histories(store, conversation):
                 notices = self._runtime.notices.load(conversation)
                 tab.transcript.load(history, store.call_displays(conversation), notices)
                 tab.transcript.add_remark(why)
