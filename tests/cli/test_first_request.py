@@ -19,7 +19,7 @@ from tests.fakes.openai_server import Recorded, Reply, background
 SECONDS = 90
 BEHIND_THE_FRAME = "sam_tui.assembly.options"
 """The first module that is loaded once the first frame is drawn."""
-MOST_MODULES = 430
+MOST_MODULES = 430 if sys.version_info < (3, 14) else 436
 LATER = ("sam_tools.", "mcp", "litellm", "starlette", "PIL", "pyghostty")
 FOR_CALLS = "sam_tools.todo_operations.report"
 WATCHED = """

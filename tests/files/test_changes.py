@@ -44,8 +44,7 @@ def _applied(folder: Path, old: str, unified: str) -> str:
 
 
 def _applied_by_hand(old: str, unified: str) -> str:
-    source, result, at, last = old.split("\n"), list[str](), 0, ""
-    complete = True
+    source, result, at, last = old.splitlines(keepends=True), list[str](), 0, ""
     for line in unified.split("\n"):
         if line.startswith("@@"):
             begin, _, count = line.split()[1][1:].partition(",")
@@ -53,14 +52,13 @@ def _applied_by_hand(old: str, unified: str) -> str:
             result += source[at:upto]
             at = upto
         elif line.startswith("\\"):
-            complete = complete and last == "-"
+            if last == "+":
+                result[-1] = result[-1].removesuffix("\n")
         else:
             last = line[0]
-            result += [line[1:]] if last in " +" else []
+            result += [f"{line[1:]}\n"] if last == "+" else [source[at]] if last == " " else []
             at += last in " -"
-    rest = source[at:]
-    text = "\n".join([*result, *rest])
-    return text if rest or not complete or not result else text + "\n"
+    return "".join([*result, *source[at:]])
 
 
 @pytest.mark.requirement("files:diff")

@@ -192,7 +192,8 @@ def work():
         one.sendmsg([b"early"]); went.set(); os.readv(source.fileno(), [piece] * 1000)
 thread = threading.Thread(target=work, daemon=True); thread.start(); went.wait()
 def in_kernel():
-    with open(f"/proc/self/task/{thread.native_id}/stat") as stat: return int(stat.read().split()[14])
+    with open(f"/proc/self/task/{thread.native_id}/stat") as stat:
+        return int(stat.read().rpartition(")")[2].split()[12])
 while in_kernel() < 3: pass
 try: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 except OSError as error: print(error.strerror, flush=True)

@@ -166,7 +166,8 @@ async def test_what_a_program_makes_of_keys_that_it_got_is_redacted_though_it_is
     """Costs 0.1 s."""
     session = await open_shell("bash", confined=True, writable=(str(hand.workspace),))
     ready, gate = "echo rea''dy", "while [ ! -e gate ]; do sleep 0.02; done"
-    session.type(f"{ready}; read a; : > got; {gate}; echo $a | rev; read b\r".encode())
+    turn = "while [ $a ]; do c=$c${a: -1}; a=${a%?}; done; echo $c"
+    session.type(f"{ready}; read a; : > got; {gate}; {turn}; read b\r".encode())
     await shown(session, "\nready")
     session.type(SECRET[::-1].encode() + b"\r")
     session.turns.pass_to("agent")
