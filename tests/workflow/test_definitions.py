@@ -10,7 +10,7 @@ from yaml.scanner import Scanner
 
 from sam_tui.adapters.workflows.front_matter import FrontMatterFault, read_front_matter
 from sam_tui.core.errors import UsageError
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import Bench, code_of
 
 

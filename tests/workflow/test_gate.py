@@ -22,7 +22,7 @@ from sam_tui.core.tooling.offer import canonical, tool_schema
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.run import EvidenceRecorder
 from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, covers, spelled
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.fakes.engine_kit import Kit, example_tools
 from tests.workflow.bench import DONE, Bench, open_kit
 

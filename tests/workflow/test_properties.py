@@ -15,8 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from sam_tui.core.workflow.definitions.graph import ancestors, cycle, dependents, unreachable
 from sam_tui.core.workflow.execution.case import ENDED, NEXT
 from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, entries
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import VERBS, Advanced
+from sam_tui.core.workflow.views import VERBS, Advanced, WorkflowRefused
 from tests.workflow.bench import Bench
 
 FLOW = """

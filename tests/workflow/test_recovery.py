@@ -3,7 +3,7 @@
 import pytest
 
 from sam_tui.adapters.workflows import open_workflows
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import DONE, OPENED, Bench, code_of, opened, ticket
 
 GUARDED = """

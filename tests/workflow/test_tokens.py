@@ -10,7 +10,7 @@ import pytest
 
 from sam_tui.adapters.workflows import open_workflows
 from sam_tui.core.workflow.execution.tickets import mint_token, read_token, token_hash
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import DONE, Bench, code_of, opened
 
 TWO = "steps: [{id: a, prompt: a}, {id: b, prompt: b, needs: [a]}]"

@@ -136,6 +136,7 @@ _SCRIPTS: tuple[tuple[str, str], ...] = (
         );
         """,
     ),
+    ("004 without edges", "DROP TABLE edges;"),
 )
 
 

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
     AttemptRow,
-    EdgeRow,
     EventQuery,
     EventRow,
     EvidenceRow,
@@ -156,10 +155,6 @@ class SqliteReader:
         """The items of one list."""
         where = "execution = ? AND step = ? AND revision = ? ORDER BY position"
         return self._all(TaskRow, "tasks", where, execution, step, revision)
-
-    def edges(self, execution: str) -> Sequence[EdgeRow]:
-        """Every edge."""
-        return self._all(EdgeRow, "edges", "execution = ? ORDER BY made_at", execution)
 
     def token(self, hash_: str) -> TokenRow | None:
         """A token by its hash."""

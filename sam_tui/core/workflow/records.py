@@ -20,10 +20,9 @@ from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.references import fill
 from sam_tui.core.workflow.execution.case import living, needs_of, pinned_definition, spec_of
-from sam_tui.core.workflow.execution.context import ended_attempts, working_context
+from sam_tui.core.workflow.execution.context import working_context
 from sam_tui.core.workflow.execution.output import SUMMARY
 from sam_tui.core.workflow.gate import spelled
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import (
     RUNNER,
     AttemptView,
@@ -32,6 +31,8 @@ from sam_tui.core.workflow.views import (
     StepView,
     TextChunk,
     Totals,
+    WorkflowRefused,
+    execution_unknown,
 )
 
 SYNTHESIZE = "synthesize"
@@ -107,15 +108,11 @@ class WorkflowRecords:
         events = self.reader.events(query)
         return str(events[0].data.get(key, "")) if events else ""
 
-    def ended(self, execution: str) -> int:
-        """Return how many attempts at steps of plans have ended, by which a refined context ages."""
-        return ended_attempts(self.reader.attempts(execution))
-
     def summary(self, execution: str, digest: str) -> str:
         """The summary of a result by the SHA-256 of its text; empty where there is none."""
         for row in self.reader.artifacts(execution):
             if row.name == SUMMARY and row.metadata.get("originalContentHash") == digest:
-                return self.read_artifact(row.id, 0, MOST_READ).text
+                return self.read_artifact(row.id).text
         return ""
 
     def context(self, execution: str) -> dict[str, object]:
@@ -137,7 +134,7 @@ class WorkflowRecords:
         self._row(execution)
         return self.reader.artifacts(execution, step=step)
 
-    def read_artifact(self, artifact: str, start: int = 0, length: int = 8192) -> TextChunk:
+    def read_artifact(self, artifact: str, start: int = 0, length: int = MOST_READ) -> TextChunk:
         """A range of an artifact in code points. Raises ``WorkflowRefused`` (``artifact_unknown``)."""
         if self.reader.artifact(artifact) is None:
             raise WorkflowRefused("artifact_unknown", f"There is no artifact {artifact!r}.")

@@ -109,7 +109,9 @@ class Workflows:
                 return time_out(case, attempt)
             read = read_output(case.spec(attempt.step), output)
             if not case.unit.spend_token(token_hash(token), case.now):
-                raise refused_token("token_replayed", "That token was used already.", attempt.step)
+                raise refused_token(
+                    "token_replayed", "That token was used already.", step=attempt.step
+                )
             case.record("token_validated", attempt.step, attempt.id)
             finish(case, attempt, read)
             return settled(case)

@@ -34,8 +34,7 @@ from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, Findi
 from sam_tui.core.workflow.execution.progress import settled
 from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call
 from sam_tui.core.workflow.execution.tickets import not_running, read_token, redeem
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Advanced, SyncReport
+from sam_tui.core.workflow.views import Advanced, SyncReport, WorkflowRefused
 
 DAY = 86_400.0
 
@@ -152,7 +151,7 @@ class StepClaims:
 
 
 def _claim(case: ExecutionCase, attempt: AttemptRow, driver: str, conversation: str) -> None:
-    case.unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
+    case.unit.save(replace(attempt, driver=driver, conversation=conversation))
     case.record("step_claimed", attempt.step, attempt.id, driver=driver)
 
 
@@ -173,12 +172,12 @@ class StoreUpkeep:
             for name, file in self._catalog.files():
                 names[_difference(recorded.get(file.path), file.sha256)].append(name)
                 present.add(file.path)
-                unit.save_file(KnownFile(file.origin, file.kind, file.path, name, file.sha256))
+                unit.save(KnownFile(file.origin, file.kind, file.path, name, file.sha256))
             missing = [
                 f for path, f in recorded.items() if path not in present and f.missing_at is None
             ]
             for file in missing:
-                unit.save_file(replace(file, missing_at=self._clock.now()))
+                unit.save(replace(file, missing_at=self._clock.now()))
         return SyncReport(
             added=tuple(names["added"]),
             updated=tuple(names["updated"]),
@@ -268,7 +267,7 @@ class WorkflowNotes:
             if draft.source_execution_id:
                 case = ExecutionCase.load(transaction, draft.source_execution_id)
                 case.record("finding_added", draft.step, finding=row.id, severity=row.severity)
-            transaction.unit.save_finding(row)
+            transaction.unit.save(row)
         return row
 
     def update_finding(self, finding: str, changes: Mapping[str, object]) -> FindingRow:
@@ -297,7 +296,7 @@ class WorkflowNotes:
                 status=status or row.status,
                 updated_at=transaction.now,
             )
-            transaction.unit.save_finding(row)
+            transaction.unit.save(row)
         return row
 
     def add_evidence(self, calls: Sequence[RecordedCall]) -> None:
@@ -334,4 +333,4 @@ def _finding(transaction: Transaction, finding: str) -> FindingRow:
 
 def _invalid(code: str, error: ValidationError) -> WorkflowRefused:
     faults = faults_of(error)
-    return WorkflowRefused(code, f"{'; '.join(faults)}.", details={"faults": faults})
+    return WorkflowRefused(code, f"{'; '.join(faults)}.", faults=faults)

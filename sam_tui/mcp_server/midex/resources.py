@@ -11,8 +11,8 @@ import mcp_types as types
 
 from sam_tui.core.events import Event, WorkflowMoved
 from sam_tui.core.ports.workflows import EventQuery, FindingQuery
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import WorkflowRefused
 from sam_tui.mcp_server.clients import Client
 from sam_tui.mcp_server.json_text import sendable
 from sam_tui.mcp_server.library import NotFound

@@ -27,9 +27,16 @@ from sam_tui.core.workflow.drivers.host_steps import (
     steer_with_person,
 )
 from sam_tui.core.workflow.execution.output import FindingDraft
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import FOR_MODELS, Advanced, ExecutionView, Ticket, VerbName
+from sam_tui.core.workflow.views import (
+    FOR_MODELS,
+    Advanced,
+    ExecutionView,
+    Ticket,
+    VerbName,
+    WorkflowRefused,
+    execution_held,
+)
 from sam_tui.mcp_server.json_text import plain_json
 from sam_tui.mcp_server.midex import forms as forms
 from sam_tui.mcp_server.midex.arguments import (
@@ -149,7 +156,8 @@ class MidexToolbox:
                     f" {evidence}, and this server has no such tool.",
                     hint="Serve it with sam-tui mcp serve --profile all, or let our agent do it:"
                     f" sam-tui workflow run {definition.name}.",
-                    details={"step": step, "evidence": evidence},
+                    step=step,
+                    evidence=evidence,
                 )
         done = self._workflows.start(
             arguments.workflow_name, arguments.params, execution_id=arguments.execution_id

@@ -21,8 +21,7 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.offer import canonical
 from sam_tui.core.workflow.gate import spelled
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import FOR_MODELS
+from sam_tui.core.workflow.views import FOR_MODELS, WorkflowRefused
 
 if TYPE_CHECKING:
     from sam_tui.core.workflow.drivers.host_steps import Person

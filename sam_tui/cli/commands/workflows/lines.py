@@ -2,13 +2,13 @@
 
 from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import EventRow
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import (
     Advanced,
     DefinitionView,
     ExecutionView,
     StepView,
     Ticket,
+    WorkflowRefused,
 )
 
 

@@ -38,8 +38,7 @@ from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.text.nesting import json_object
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import VERBS, Advanced, Verb
+from sam_tui.core.workflow.views import VERBS, Advanced, Verb, WorkflowRefused
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.prompt_input import read_prompt

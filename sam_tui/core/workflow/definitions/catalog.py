@@ -22,8 +22,7 @@ from sam_tui.core.workflow.definitions.model import (
     WorkflowDefinition,
 )
 from sam_tui.core.workflow.definitions.stages import WorkerRole
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
+from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView, WorkflowRefused
 
 _PHASE_KEYS = {ours: midex for midex, ours in PHASE_FIELDS.items()}
 
@@ -36,14 +35,6 @@ class CatalogEntry:
     definition: WorkflowDefinition | None
     file: DefinitionFile
     problems: tuple[DefinitionProblem, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TemplateMatch:
-    """A definition that is the plan of a task, with the parameters that the task gives."""
-
-    name: str
-    params: Mapping[str, object]
 
 
 class WorkflowCatalog:
@@ -78,21 +69,23 @@ class WorkflowCatalog:
                 "workflow_unknown",
                 f"There is no workflow {name!r}.",
                 hint=f"There are: {names}." if not near else f"Did you mean {names}?",
-                details={"workflow": name},
+                workflow=name,
             )
         if not entry.file.trusted:
             raise WorkflowRefused(
                 "workflow_untrusted",
                 f"The workflow {name!r} is a file of this folder that you have not trusted.",
                 hint="Read it, then run sam-tui trust (in the workbench /trust).",
-                details={"workflow": name, "path": entry.file.path},
+                workflow=name,
+                path=entry.file.path,
             )
         if entry.definition is None or _errors(entry.problems):
             raise WorkflowRefused(
                 "workflow_invalid",
                 f"The workflow {name!r} has errors.",
                 hint="\n".join(map(str, entry.problems)),
-                details={"workflow": name, "problems": [str(p) for p in entry.problems]},
+                workflow=name,
+                problems=[str(p) for p in entry.problems],
             )
         return entry.definition, entry.file
 
@@ -100,8 +93,8 @@ class WorkflowCatalog:
         """Return the steps of a definition that run with any outcome of the others. Raises as ``find``."""
         return [step for step in self.find(name).steps if not step.when]
 
-    def match(self, task: str) -> TemplateMatch | None:
-        """The first definition by name whose matcher fits a task whole."""
+    def match(self, task: str) -> tuple[str, Mapping[str, object]] | None:
+        """The first definition by name whose matcher fits a task whole, and the task's parameters."""
         if len(task) > LONGEST_TASK:
             return None
         self._refresh()
@@ -109,7 +102,7 @@ class WorkflowCatalog:
             usable = entry.file.trusted and not _errors(entry.problems)
             params = entry.definition.matched(task) if entry.definition and usable else None
             if params is not None:
-                return TemplateMatch(name, params)
+                return name, params
         return None
 
     def views(self) -> tuple[DefinitionView, ...]:

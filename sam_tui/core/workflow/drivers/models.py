@@ -11,8 +11,7 @@ from typing import Final, Literal
 
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.ports.model import Model, ModelCatalog, ModelOffer
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import ModelStep, ModelWish
+from sam_tui.core.workflow.views import ModelStep, ModelWish, WorkflowRefused
 
 Purpose = Literal["planning", "synthesis", "summary", "context", "step"]
 VARIABLES: Final[Mapping[Purpose, str]] = {

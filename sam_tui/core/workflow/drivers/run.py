@@ -24,9 +24,8 @@ from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.drivers.models import ModelSource, RunModels
 from sam_tui.core.workflow.execution.completion import RecordedCall
 from sam_tui.core.workflow.gate import UNGATED, subagent_gate
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import RUNNER, Ticket
+from sam_tui.core.workflow.views import RUNNER, Ticket, WorkflowRefused
 
 
 class EvidenceRecorder:

@@ -21,8 +21,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.stages import Capability, read_capabilities
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
-from sam_tui.core.workflow.views import Failure, Outcome
+from sam_tui.core.workflow.views import Failure, Outcome, WorkflowRefused, execution_unknown
 
 NEXT: Final[dict[ExecutionState, frozenset[ExecutionState]]] = {
     "idle": frozenset({"running", "abandoned"}),
@@ -46,7 +45,10 @@ def require_next(execution: str, state: ExecutionState, target: ExecutionState) 
             "transition_invalid",
             f"Execution {execution} is {state} and cannot become {target}.",
             hint=f"From {state} it can become: {', '.join(allowed) or 'nothing else'}.",
-            details={"execution_id": execution, "from": state, "to": target, "allowed": allowed},
+            execution_id=execution,
+            **{"from": state},
+            to=target,
+            allowed=allowed,
         )
 
 
@@ -173,8 +175,7 @@ class ExecutionCase:
         self, code: str, message: str, *, hint: str = "", **details: object
     ) -> WorkflowRefused:
         """Return the refusal of an action on this execution, which its details name."""
-        details = {"execution_id": self.row.id, **details}
-        return WorkflowRefused(code, message, hint=hint, details=details)
+        return WorkflowRefused(code, message, hint=hint, execution_id=self.row.id, **details)
 
     def require_running(self) -> None:
         """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs."""
@@ -207,13 +208,13 @@ class ExecutionCase:
     def put(self, row: StepRow) -> StepRow:
         """Store a step."""
         self.steps[row.id] = row
-        self.unit.save_step(row)
+        self.unit.save(row)
         return row
 
     def change(self, **fields: object) -> None:
         """Change the execution's own row."""
         self.row = replace(self.row, updated_at=self.now, **fields)
-        self.unit.save_execution(self.row)
+        self.unit.save(self.row)
 
     def move(self, state: ExecutionState, reason: str = "") -> None:
         """Change the state. Raises ``WorkflowRefused`` (``transition_invalid``)."""
@@ -234,7 +235,7 @@ class ExecutionCase:
         row = replace(
             attempt, status=status, error=error, output_json=output_text, ended_at=self.now
         )
-        self.unit.save_attempt(row)
+        self.unit.save(row)
         self.unit.revoke_tokens(attempt.id, f"attempt {status}")
         self.opened = [open_ for open_ in self.opened if open_.id != attempt.id]
         return row
@@ -248,7 +249,7 @@ class ExecutionCase:
             mint("att"), self.row.id, step.id, number, task, "open", "", "", "", "", self.now,
             deadline, None,
         )  # fmt: skip
-        self.unit.save_attempt(row)
+        self.unit.save(row)
         self.put(
             replace(
                 step,
@@ -319,7 +320,7 @@ class ExecutionCase:
     def mark_item(self, attempt: AttemptRow, status: TaskStatus) -> None:
         """Store the state of the item that an attempt works on."""
         if (task := self.item(attempt)) is not None:
-            self.unit.save_task(replace(task, status=status))
+            self.unit.save(replace(task, status=status))
 
     def scope(self, step: str, task: TaskRow | None = None) -> dict[str, object]:
         """Return the values that references of a step may use."""

@@ -19,8 +19,7 @@ from sam_tui.core.workflow.execution.guards import Judged, Scene, judge
 from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft, StepOutput
 from sam_tui.core.workflow.execution.plans import adopt, plan_items
 from sam_tui.core.workflow.execution.recovery import PLAN_CHOICES, ask, end, fail_step
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Failure
+from sam_tui.core.workflow.views import Failure, WorkflowRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) 
     """Store a finding that a step suggests."""
     source = draft.source_agent or case.spec(attempt.step).persona
     row = finding_row(draft, case.row.id, attempt.step, source, case.now)
-    case.unit.save_finding(row)
+    case.unit.save(row)
     case.record("finding_added", attempt.step, attempt.id, finding=row.id, severity=row.severity)
     return row
 
@@ -171,7 +170,7 @@ def keep_evidence(case: ExecutionCase, calls: Sequence[RecordedCall]) -> None:
             mint("evd"), attempt.execution, attempt.step, attempt.id, call.operation,
             call.subject[:2000], call.ok, call.exit_code, sha256(call.text), case.now,
         )  # fmt: skip
-        case.unit.save_evidence(row)
+        case.unit.save(row)
         case.record("evidence_added", row.step, row.attempt, operation=row.operation, ok=row.ok)
 
 

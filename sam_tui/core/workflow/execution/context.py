@@ -72,7 +72,7 @@ def working_context(reader: WorkflowReader, row: ExecutionRow) -> Fields:
 
 
 def ended_attempts(attempts: Sequence[AttemptRow]) -> int:
-    """Return how many attempts at steps of plans have ended."""
+    """Return how many attempts at steps of plans have ended, by which a refined context ages."""
     return sum(attempt.status != "open" and "/" in attempt.step for attempt in attempts)
 
 

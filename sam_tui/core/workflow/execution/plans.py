@@ -11,7 +11,7 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from sam_tui.core.ports.workflows import EdgeRow, StepRow
+from sam_tui.core.ports.workflows import StepRow
 from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.definitions.graph import ancestors, cycle
 from sam_tui.core.workflow.definitions.model import PHASE_FIELDS, Step
@@ -19,7 +19,7 @@ from sam_tui.core.workflow.definitions.references import ReferenceMissing, refer
 from sam_tui.core.workflow.definitions.stages import StageReader, is_stages
 from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.gate import covers
-from sam_tui.core.workflow.refusals import output_refused
+from sam_tui.core.workflow.views import output_refused
 
 MOST_CHILDREN = 50
 _TOLD = ("agent", "llm")
@@ -118,8 +118,6 @@ def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
                 attempts=old.attempts if old else 0,
             )
         )
-        for need in step.needs:
-            case.unit.save_edge(EdgeRow(case.row.id, f"{plan}/{need}", id_, "needs", case.now))
     case.record("plan_adopted", plan, revision=revision, steps=len(steps), kept=len(retained))
 
 

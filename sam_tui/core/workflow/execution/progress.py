@@ -156,7 +156,7 @@ def _begin_list(case: ExecutionCase, row: StepRow) -> bool:
     row = case.put(replace(row, status="running", revision=row.revision + 1, cursor=0, tries=0))
     for position, item in enumerate(items):
         id_, title, payload = task_fields(item, position)
-        case.unit.save_task(
+        case.unit.save(
             TaskRow(
                 case.row.id, row.id, row.revision, position, id_, title, is_critical(payload),
                 "pending", json.dumps(payload, ensure_ascii=False),
@@ -188,7 +188,7 @@ def _next_item(case: ExecutionCase, row: StepRow) -> bool:
         return True
     if task.position != row.cursor:
         row = replace(row, tries=0)
-    case.unit.save_task(replace(task, status="running"))
+    case.unit.save(replace(task, status="running"))
     case.open_attempt(row, task.position)
     _require_inputs(case, row.id, task)
     return True

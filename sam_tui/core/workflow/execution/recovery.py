@@ -10,7 +10,6 @@ from typing import Literal
 from sam_tui.core.ports.workflows import (
     AttemptRow,
     AttemptStatus,
-    EdgeRow,
     EventQuery,
     StepRow,
 )
@@ -76,7 +75,6 @@ def rollback(
         case.change(rollbacks=case.row.rollbacks + 1)
     target = case.steps[action.target]
     reopen(case, target.id, error=row.error, previous=action.previous)
-    case.unit.save_edge(EdgeRow(case.row.id, row.id, target.id, "rollback", case.now))
     case.record("rolled_back", row.id, target=target.id, previous=action.previous, error=row.error)
     case.reach("rolled_back", target.id)
 
@@ -99,7 +97,7 @@ def reopen(case: ExecutionCase, step: str, *, error: str, previous: bool = False
     cursor = max(0, row.cursor - 1) if previous else row.cursor
     for task in case.tasks(step):
         if task.position == cursor or task.status != "completed":
-            case.unit.save_task(replace(task, status="pending"))
+            case.unit.save(replace(task, status="pending"))
     case.put(replace(row, status="pending", tries=0, cursor=cursor, error=error, completed_at=None))
 
 

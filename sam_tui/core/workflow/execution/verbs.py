@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sam_tui.core.ids import mint
-from sam_tui.core.ports.workflows import EdgeRow, ExecutionRow, StepQuestion, StepRow, WorkflowUnit
+from sam_tui.core.ports.workflows import ExecutionRow, StepQuestion, StepRow, WorkflowUnit
 from sam_tui.core.workflow.definitions.model import StepAction, WorkflowDefinition, sha256
 from sam_tui.core.workflow.definitions.references import fill
 from sam_tui.core.workflow.execution.case import (
@@ -25,8 +25,7 @@ from sam_tui.core.workflow.execution.completion import accept
 from sam_tui.core.workflow.execution.plans import adopt, read_plan
 from sam_tui.core.workflow.execution.progress import advanced, begin, settled
 from sam_tui.core.workflow.execution.recovery import cancel, end, open_plan, reopen, rollback
-from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
-from sam_tui.core.workflow.views import Advanced, VerbName
+from sam_tui.core.workflow.views import Advanced, VerbName, WorkflowRefused, require_choice
 
 SPACING = 1000
 """The distance between the positions of two steps of a definition, which leaves room for planned steps."""
@@ -150,7 +149,7 @@ def _go_on(case: ExecutionCase) -> None:
     paused = max(0.0, case.now - case.row.updated_at)
     for attempt in case.attempts():
         if attempt.deadline is not None:
-            case.unit.save_attempt(replace(attempt, deadline=attempt.deadline + paused))
+            case.unit.save(replace(attempt, deadline=attempt.deadline + paused))
     case.move("running")
 
 
@@ -227,7 +226,7 @@ def create(
             "conversation_busy",
             f"This conversation drives workflow {other.workflow} already ({other.id}).",
             hint="Finish or abandon that one first.",
-            details={"execution_id": other.id},
+            execution_id=other.id,
         )
     pins = _pin_personas(unit, definition, order.personas, values)
     if order.capabilities:
@@ -239,11 +238,9 @@ def create(
         json.dumps(values, ensure_ascii=False), "idle", "", conversation, 0, 0, "", now, None, now,
         None,
     )  # fmt: skip
-    unit.save_execution(row)
+    unit.save(row)
     for index, step in enumerate(definition.steps):
-        unit.save_step(StepRow(identifier, step.id, (index + 1) * SPACING))
-        for need in step.needs:
-            unit.save_edge(EdgeRow(identifier, need, step.id, "needs", now))
+        unit.save(StepRow(identifier, step.id, (index + 1) * SPACING))
     case = ExecutionCase(transaction, row)
     case.record("workflow_created", workflow=definition.name, version=definition.fingerprint)
     return case
@@ -281,7 +278,7 @@ def _params(definition: WorkflowDefinition, faults: list[str]) -> WorkflowRefuse
         "params_invalid",
         f"Workflow {definition.name}: {'; '.join(faults)}.",
         hint=f"Parameters: {names}.",
-        details={"faults": faults},
+        faults=faults,
     )
 
 
@@ -298,7 +295,7 @@ def _identifier(unit: WorkflowUnit, requested: str) -> str:
         raise WorkflowRefused(
             "execution_exists",
             f"There is an execution {requested} already.",
-            details={"execution_id": requested},
+            execution_id=requested,
         )
     return requested
 
@@ -319,7 +316,7 @@ def _pin_personas(
             "persona_unknown",
             f"Workflow {definition.name} needs the persona {missing[0]!r}, which does not exist.",
             hint=f"There are: {', '.join(sorted(personas)) or 'none'}.",
-            details={"missing": missing},
+            missing=missing,
         )
     if definition.plans:
         named = list(personas)  # a plan may name any of them
