@@ -222,18 +222,16 @@ def test_a_project_s_links_lead_nowhere_outside_of_it(bench: Bench) -> None:
 def test_sync_tells_added_updated_unchanged_and_missing_apart(bench: Bench) -> None:
     one, two = bench.define("steps: [{id: a, prompt: a}]"), bench.define("steps: []", name="two")
     report = bench.workflows.upkeep.sync()
-    assert (report.added, report.updated, report.missing) == (("flow", "two"), (), ())
-    assert report.problems
+    assert report == {"added": ["flow", "two"], "updated": [], "unchanged": [], "missing": []}
     os.unlink(two)
     Path(one).write_text(Path(one).read_text("utf-8") + "more\n", "utf-8")
     bench.persona("p")
     report = bench.workflows.upkeep.sync()
-    assert (report.added, report.updated) == (("p",), ("flow",))
-    assert (report.unchanged, report.missing) == ((), ("two",))
+    assert report == {"added": ["p"], "updated": ["flow"], "unchanged": [], "missing": ["two"]}
     report = bench.workflows.upkeep.sync()
-    assert (report.unchanged, report.missing) == (("p", "flow"), ())
+    assert report == {"added": [], "updated": [], "unchanged": ["p", "flow"], "missing": []}
     bench.define("steps: [{id: a, prompt: a}]", name="two")
-    assert bench.workflows.upkeep.sync().added == ("two",)
+    assert bench.workflows.upkeep.sync()["added"] == ["two"]
 
 
 @pytest.mark.requirement("workflow:new")

@@ -227,6 +227,9 @@ class DefinitionView:
     params: Mapping[str, Mapping[str, Any]]
 
 
+Level = Literal["error", "warning"]
+
+
 @dataclass(frozen=True, slots=True)
 class DefinitionProblem:
     """Something wrong with a definition file; ``line`` counts from 1."""
@@ -234,21 +237,10 @@ class DefinitionProblem:
     path: str
     line: int
     message: str
-    level: Literal["error", "warning"] = "error"
+    level: Level = "error"
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.level}: {self.message}"
-
-
-@dataclass(frozen=True, slots=True)
-class SyncReport:
-    """The changes of the definition files since the last look: names of workflows and personas."""
-
-    added: tuple[str, ...]
-    updated: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    missing: tuple[str, ...]
-    problems: tuple[DefinitionProblem, ...]
 
 
 class WorkflowRefused(SamError):

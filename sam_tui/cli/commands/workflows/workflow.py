@@ -96,10 +96,8 @@ def sync_command(**values: object) -> int:
     """Say which definition files were added, updated, unchanged or are missing since last time."""
     with open_console(values) as at:
         report = at.workflows.upkeep.sync()
-        names = ("added", "updated", "unchanged", "missing")
-        names_by_kind = {name: list(getattr(report, name)) for name in names}
         at.show(
-            names_by_kind, [f"{name}: {', '.join(names_by_kind[name]) or '-'}" for name in names]
+            report, [f"{change}: {', '.join(names) or '-'}" for change, names in report.items()]
         )
     return DONE
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sam_tui.core.ports.prompts import DefinitionFile, DefinitionSource
 from sam_tui.core.text.field_faults import fault_words
-from sam_tui.core.workflow.definitions.graph import definition_faults
+from sam_tui.core.workflow.definitions.graph import Place, definition_faults
 from sam_tui.core.workflow.definitions.model import (
     LONGEST_TASK,
     NAME,
@@ -22,7 +22,7 @@ from sam_tui.core.workflow.definitions.model import (
     WorkflowDefinition,
 )
 from sam_tui.core.workflow.definitions.stages import WorkerRole
-from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView, WorkflowRefused
+from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView, Level, WorkflowRefused
 
 _PHASE_KEYS = {ours: midex for midex, ours in PHASE_FIELDS.items()}
 
@@ -131,16 +131,11 @@ class WorkflowCatalog:
         """Every definition file, with the name of the workflow that it defines."""
         return [(_name_of(file), file) for file in self._source.files()]
 
-    def problems(self) -> tuple[DefinitionProblem, ...]:
-        """All faults, in the order of the files."""
-        self._refresh()
-        return self._problems
-
     def lint(self, path: str = "") -> tuple[DefinitionProblem, ...]:
-        """All faults of the definitions, or those of the file at ``path``."""
-        if not path:
-            return self.problems()
+        """All faults of the definitions in the order of the files, or those of the file at ``path``."""
         self._refresh()
+        if not path:
+            return self._problems
         return _read_entry(self._source.read(path), self._personas).problems
 
     def create(self, name: str) -> str:
@@ -167,30 +162,27 @@ class WorkflowCatalog:
         name, file = entry.name, entry.file
         other = self._entries.get(name)
         if other is not None and file.origin == other.file.origin:
-            text = f"{name!r} is defined in {other.file.path} already"
-            problems.append(DefinitionProblem(file.path, file.line(("name",)), text))
+            problems.append(_problem(file, f"{name!r} is defined in {other.file.path} already"))
             return
         if other is not None and file.origin == "project":
             text = f"{name!r} comes from {other.file.origin} as well; this one is project/{name}"
-            problems.append(DefinitionProblem(file.path, file.line(("name",)), text, "warning"))
+            problems.append(_problem(file, text, level="warning"))
             name = f"project/{name}"
         self._entries[name] = entry
 
 
 def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> CatalogEntry:
     name = _name_of(file)
-    if file.fault:
-        return CatalogEntry(name, None, file, (_unreadable(file),))
-    if not NAME.fullmatch(name):
-        return CatalogEntry(name, None, file, (_misnamed(file, name),))
+    if unusable := _unusable(file, name):
+        return CatalogEntry(name, None, file, (unusable,))
     fields = {"name": name, **file.fields, "content": file.body}
     try:
         definition = WorkflowDefinition.model_validate(fields)
     except ValidationError as error:
         return CatalogEntry(name, None, file, _shape_problems(file, error))
     problems = tuple(
-        DefinitionProblem(file.path, file.line(_in_file(fault.path, file)), fault.message)
-        for fault in definition_faults(definition, personas)
+        _problem(file, message, _in_file(path, file))
+        for path, message in definition_faults(definition, personas)
     )
     return CatalogEntry(name, definition, file, problems)
 
@@ -206,15 +198,15 @@ def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[Defin
                 "this is text: write it in quotes, because YAML reads words such as yes, no, on"
                 " and off, and digits, as another type"
             )
-        problems.append(DefinitionProblem(file.path, file.line(path), f"{where}: {text}"))
+        problems.append(_problem(file, f"{where}: {text}", path))
     return tuple(problems)
 
 
-def _in_file(path: tuple[str | int, ...], file: DefinitionFile) -> tuple[str | int, ...]:
+def _in_file(path: Place, file: DefinitionFile) -> Place:
     """A place of the definition as the file spells it: steps may be phases there."""
     if path[:1] != ("steps",) or "phases" not in file.fields or "steps" in file.fields:
         return path
-    head: tuple[str | int, ...] = ("phases", *path[1:2])
+    head: Place = ("phases", *path[1:2])
     return head + tuple(_PHASE_KEYS.get(p, p) if isinstance(p, str) else p for p in path[2:])
 
 
@@ -229,15 +221,13 @@ def _read_personas(
         if file.kind != "persona":
             continue
         name = _name_of(file)
-        if file.fault:
-            problems.append(_unreadable(file))
-        elif not NAME.fullmatch(name):
-            problems.append(_misnamed(file, name))
+        if unusable := _unusable(file, name):
+            problems.append(unusable)
         elif not file.body.strip():
             problems.append(DefinitionProblem(file.path, 1, f"the persona {name!r} has no text"))
         elif name in texts and (file.origin == "project" or file.origin == origins[name]):
             text = f"the persona {name!r} comes from {origins[name]} already; this one is not used"
-            problems.append(DefinitionProblem(file.path, file.line(("name",)), text, "warning"))
+            problems.append(_problem(file, text, level="warning"))
         else:
             texts[name], origins[name] = file.body.strip(), file.origin
             roles.pop(name, None)
@@ -257,20 +247,28 @@ def _read_role(
     names = cast("list[object]", tools) if isinstance(tools, list) else [None]
     if not all(isinstance(tool, str) and tool for tool in names):
         text = f"tools of the persona {name!r} must be a list of names"
-        problems.append(DefinitionProblem(file.path, file.line(("tools",)), text))
+        problems.append(_problem(file, text, ("tools",)))
         return
     description = str(file.fields.get("description") or "")
     roles[name] = WorkerRole(name, description, tuple(map(str, names)))
 
 
-def _misnamed(file: DefinitionFile, name: str) -> DefinitionProblem:
+def _problem(
+    file: DefinitionFile, text: str, path: Place = ("name",), *, level: Level = "error"
+) -> DefinitionProblem:
+    """Something wrong at a place of a file."""
+    return DefinitionProblem(file.path, file.line(path), text, level)
+
+
+def _unusable(file: DefinitionFile, name: str) -> DefinitionProblem | None:
+    """Return why a file defines nothing: it cannot be read, or has no proper name."""
+    if file.fault:
+        level = "error" if file.trusted else "warning"
+        return DefinitionProblem(file.path, file.fault_line, file.fault, level)
+    if NAME.fullmatch(name):
+        return None
     text = f"{name!r} is not a name: use up to 64 letters, digits, dots, dashes and underscores"
-    return DefinitionProblem(file.path, file.line(("name",)), text)
-
-
-def _unreadable(file: DefinitionFile) -> DefinitionProblem:
-    level = "error" if file.trusted else "warning"
-    return DefinitionProblem(file.path, file.fault_line, file.fault, level)
+    return _problem(file, text)
 
 
 def _name_of(file: DefinitionFile) -> str:

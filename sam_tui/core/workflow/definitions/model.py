@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 StepKind = Literal["agent", "tool", "llm", "human", "plan"]
 Comparison = Literal["present", "equals", "not_equals", "at_least", "at_most", "contains", "one_of"]
@@ -54,30 +54,26 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _checked(value: Any) -> Any:
+    """An action, or bands of actions in rising order."""
+    if isinstance(value, str):
+        parse_action(value)
+    elif not value or [b.below for b in value] != sorted(b.below for b in value):
+        raise ValueError("bands must stand in rising order")
+    return value
+
+
+Action = Annotated[str, AfterValidator(_checked)]
+
+
 class Band(_Part):
     """The action if fewer than ``below`` percent of the tasks are completed."""
 
     below: float = Field(gt=0, le=101)
-    do: str
-
-    @field_validator("do")
-    @classmethod
-    def _action(cls, text: str) -> str:
-        parse_action(text)
-        return text
+    do: Action
 
 
-OnFail = str | tuple[Band, ...]
-
-
-def _checked(value: OnFail | None) -> OnFail | None:
-    if isinstance(value, str):
-        parse_action(value)
-    elif value is not None and (
-        not value or [b.below for b in value] != sorted(b.below for b in value)
-    ):
-        raise ValueError("bands must stand in rising order")
-    return value
+OnFail = Annotated[str | tuple[Band, ...], AfterValidator(_checked)]
 
 
 class StepGuard(_Part):
@@ -96,12 +92,10 @@ class StepGuard(_Part):
     ended: Literal["well", "badly", "any"] = "well"
     tasks: str = ""
     threshold: float = Field(default=95, ge=0, le=100)
-    rules: dict[str, str] = Field(default_factory=dict[str, str])
+    rules: dict[str, Action] = Field(default_factory=dict[str, str])
     """The actions if a rule of ``tasks`` is the first to fail, by rule; without one, ``on_fail``."""
     message: str = ""
     on_fail: OnFail | None = None
-
-    _on_fail = field_validator("on_fail")(_checked)
 
     @model_validator(mode="after")
     def _one_subject(self) -> "StepGuard":
@@ -112,8 +106,6 @@ class StepGuard(_Part):
             raise ValueError("rules are those of tasks")
         if unknown := sorted(set(self.rules) - set(RULES)):
             raise ValueError(f"{unknown[0]!r} is not a rule of tasks: {', '.join(RULES)}")
-        for action in self.rules.values():
-            parse_action(action)
         return self
 
     @property
@@ -163,8 +155,6 @@ class Step(_Part):
     review: str = ""
     """A reference or a word: if its value is ``true``, the plan waits for approval. Empty for never."""
     task: SubTask | None = None
-
-    _on_fail = field_validator("on_fail")(_checked)
 
     @field_validator("id")
     @classmethod

@@ -49,10 +49,7 @@ async def _attempt(
     run: StepRun, ticket: Ticket, work: StepTurn, prompt: str, left: int | None
 ) -> None:
     """Turns until the output fits, or too many did not; ``left`` are the calls it may make."""
-    one_answer = REPAIRS + 1 if ticket.kind == "llm" else None
-    bounds = [n for n in (ticket.max_calls, left, one_answer) if n is not None]
-    most = min([ticket.max_calls or DEFAULT_STEPS, *bounds])
-    budget = Budget(most, limits=Limits(raised=0 if bounds else MOST_STEPS))
+    budget = _budget(ticket, left)
     faults: list[str] = []
     for _ in range(REPAIRS + 1):
         turn = await run.turn(work, budget, repair_prompt(faults) if faults else prompt)
@@ -68,6 +65,13 @@ async def _attempt(
             faults = refusal.details["faults"]
             run.context.report(f"{ticket.step}: {refusal}")
     run.fail(ticket, f"the answer did not fit: {faults[0]}")
+
+
+def _budget(ticket: Ticket, left: int | None) -> Budget:
+    one_answer = REPAIRS + 1 if ticket.kind == "llm" else None
+    bounds = [n for n in (ticket.max_calls, left, one_answer) if n is not None]
+    most = min([ticket.max_calls or DEFAULT_STEPS, *bounds])
+    return Budget(most, limits=Limits(raised=0 if bounds else MOST_STEPS))
 
 
 def _end_unfinished(run: StepRun, ticket: Ticket, turn: TurnFinished) -> None:

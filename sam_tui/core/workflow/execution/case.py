@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Any, Final
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import (
@@ -205,9 +205,9 @@ class ExecutionCase:
         row = EventRow(0, self.row.id, type_, step, attempt, text, self.now)
         self._transaction.events.append(replace(row, seq=self.unit.append(row)))
 
-    def put(self, row: StepRow) -> StepRow:
-        """Store a step."""
-        self.steps[row.id] = row
+    def put(self, step: StepRow, **changes: Any) -> StepRow:
+        """Store a step with changes."""
+        row = self.steps[step.id] = replace(step, **changes)
         self.unit.save(row)
         return row
 
@@ -251,15 +251,13 @@ class ExecutionCase:
         )  # fmt: skip
         self.unit.save(row)
         self.put(
-            replace(
-                step,
-                status="running",
-                attempts=number,
-                tries=step.tries + 1,
-                cursor=step.cursor if task is None else task,
-                started_at=step.started_at or self.now,
-                completed_at=None,
-            )
+            step,
+            status="running",
+            attempts=number,
+            tries=step.tries + 1,
+            cursor=step.cursor if task is None else task,
+            started_at=step.started_at or self.now,
+            completed_at=None,
         )
         self.record("step_started", step.id, row.id, number=number, task=task)
         self.opened.append(row)

@@ -11,6 +11,7 @@ from sam_tui.core.ports.workflows import (
     EventQuery,
     EvidenceRow,
     FindingRow,
+    WorkflowUnit,
 )
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.definitions.references import fill_text
@@ -88,10 +89,10 @@ def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, object]
     seconds = round(case.now - attempt.started_at, 3)
     if attempt.task is not None:
         case.mark_item(attempt, "completed")
-        case.put(replace(row, error=""))
+        case.put(row, error="")
         case.record("task_completed", row.id, attempt.id, task=attempt.task, seconds=seconds)
         return
-    case.put(replace(row, status="completed", output_json=text, error="", completed_at=case.now))
+    case.put(row, status="completed", output_json=text, error="", completed_at=case.now)
     case.record("step_completed", row.id, attempt.id, seconds=seconds)
 
 
@@ -116,13 +117,15 @@ def _keep(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
     """Store artifacts and findings, whatever the guards decide."""
     for draft in output.artifacts:
         keep_artifact(case, attempt, draft)
-    agent = case.spec(attempt.step).persona
-    for text in output.findings:
-        title = text.strip().splitlines()[0][:200] if text.strip() else ""
-        if title:
-            keep_finding(case, attempt, FindingDraft(title=title, content=text, source_agent=agent))
-    for draft in output.suggested_findings:
-        keep_finding(case, attempt, draft.model_copy(update={"accepted": False}))
+    titles = (("".join(text.strip().splitlines()[:1])[:200], text) for text in output.findings)
+    drafts = [FindingDraft(title=title, content=text) for title, text in titles if title]
+    for draft in (*drafts, *output.suggested_findings):
+        source = draft.source_agent or case.spec(attempt.step).persona
+        origin = {"source_execution_id": case.row.id, "step": attempt.step, "source_agent": source}
+        suggested = draft.model_copy(update={**origin, "accepted": False})
+        row = save_finding(case.unit, suggested, case.now)
+        severity = row.severity
+        case.record("finding_added", row.step, attempt.id, finding=row.id, severity=severity)
 
 
 def keep_artifact(case: ExecutionCase, attempt: AttemptRow, draft: ArtifactDraft) -> ArtifactRow:
@@ -139,25 +142,16 @@ def keep_artifact(case: ExecutionCase, attempt: AttemptRow, draft: ArtifactDraft
     return row
 
 
-def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) -> FindingRow:
-    """Store a finding that a step suggests."""
-    source = draft.source_agent or case.spec(attempt.step).persona
-    row = finding_row(draft, case.row.id, attempt.step, source, case.now)
-    case.unit.save(row)
-    case.record("finding_added", attempt.step, attempt.id, finding=row.id, severity=row.severity)
-    return row
-
-
-def finding_row(
-    draft: FindingDraft, execution: str, step: str, source: str, now: float
-) -> FindingRow:
-    """Return a new finding in its stored form."""
-    return FindingRow(
-        mint("fnd"), execution, step, draft.scope, draft.project_id, draft.category,
-        draft.severity, draft.title, draft.content,
+def save_finding(unit: WorkflowUnit, draft: FindingDraft, now: float) -> FindingRow:
+    """Store a new finding."""
+    row = FindingRow(
+        mint("fnd"), draft.source_execution_id, draft.step, draft.scope, draft.project_id,
+        draft.category, draft.severity, draft.title, draft.content,
         json.dumps(list(draft.tags), ensure_ascii=False), "active",
-        "accepted" if draft.accepted else "suggested", source, now, now,
+        "accepted" if draft.accepted else "suggested", draft.source_agent, now, now,
     )  # fmt: skip
+    unit.save(row)
+    return row
 
 
 def keep_evidence(case: ExecutionCase, calls: Sequence[RecordedCall]) -> None:

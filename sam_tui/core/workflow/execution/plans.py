@@ -6,7 +6,7 @@ outputs that it read are the same.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from pydantic import ValidationError
@@ -97,7 +97,7 @@ def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
     revision = parent.revision + 1
     output = {**(parent.output or {}), **_final(steps)}
     text = json.dumps(output, ensure_ascii=False)
-    case.put(replace(parent, revision=revision, output_json=text))
+    case.put(parent, revision=revision, output_json=text)
     retained = _reusable(case, plan, steps)
     for index, step in enumerate(steps):
         text = _spec_text(step)
@@ -105,7 +105,7 @@ def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
         old = case.steps.get(id_)
         position = parent.position + index + 1
         if old is not None and step.id in retained:
-            case.put(replace(old, revision=revision, position=position))
+            case.put(old, revision=revision, position=position)
             continue
         case.put(
             StepRow(

@@ -10,7 +10,6 @@ import binascii
 import hashlib
 import json
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -28,16 +27,6 @@ LIFETIME = 86_400.0
 OUTSTANDING = 8
 """The most valid tokens of one attempt; for a new one, the oldest is revoked."""
 _LONGEST = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class TokenText:
-    """The content of a token; ``issued_at`` is ISO 8601 in UTC."""
-
-    execution_id: str
-    step_name: str
-    issued_at: str
-    nonce: str
 
 
 def mint_token(execution: str, step: str, attempt: str, now: float) -> tuple[str, TokenRow]:
@@ -58,8 +47,8 @@ def token_hash(token: str) -> str:
     return hashlib.sha256(token.rstrip("=").encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def read_token(token: str) -> TokenText:
-    """Parse a token. Raises ``WorkflowRefused`` (``token_malformed``)."""
+def read_token(token: str) -> dict[str, str]:
+    """Return the texts in a token by name. Raises ``WorkflowRefused`` (``token_malformed``)."""
     try:
         if not token or len(token) > _LONGEST or not token.isascii():
             raise ValueError("empty, too long or not ASCII")
@@ -71,7 +60,7 @@ def read_token(token: str) -> TokenText:
         if not all(isinstance(fields.get(name), str) and fields[name] for name in names):
             raise ValueError("a field is missing")
         datetime.fromisoformat(fields["issued_at"])
-        return TokenText(*(fields[name] for name in names))
+        return {name: fields[name] for name in names}
     except (ValueError, binascii.Error, RecursionError) as error:
         raise WorkflowRefused(
             "token_malformed",

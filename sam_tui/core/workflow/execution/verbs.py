@@ -1,13 +1,12 @@
 """The verbs that create and steer an execution, each within one transaction.
 
-``STEERING`` has those that steer by their names. ``create`` checks an execution's parameters, and pins
-everything that it will need.
+``STEERING`` has those that steer by their names. ``create`` pins everything that an execution will need.
 """
 
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from sam_tui.core.ids import mint
@@ -15,7 +14,6 @@ from sam_tui.core.ports.workflows import ExecutionRow, StepQuestion, StepRow, Wo
 from sam_tui.core.workflow.definitions.model import StepAction, WorkflowDefinition, sha256
 from sam_tui.core.workflow.definitions.references import fill
 from sam_tui.core.workflow.execution.case import (
-    CAPABILITIES,
     ENDED,
     ExecutionCase,
     Transaction,
@@ -78,7 +76,7 @@ def _retry(case: ExecutionCase, step: str) -> Advanced:
     target = _failed_step(case, step)
     _run_again(case)
     if case.spec(target).each and case.steps[target].status == "completed":
-        case.put(replace(case.steps[target], cursor=-1))
+        case.put(case.steps[target], cursor=-1)
     reopen(case, target, error=case.steps[target].error)
     case.record("step_reopened", target)
     done = settled(case)
@@ -203,24 +201,21 @@ def _failed_step(case: ExecutionCase, step: str) -> str:
     return names[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """An order to start an execution: the definition, available personas by name, and parameters."""
-
-    definition: WorkflowDefinition
-    personas: Mapping[str, str]
-    params: Mapping[str, object]
-    capabilities: str = ""
-    """The planner's capabilities as JSON; empty if no step is planned."""
-
-
 def create(
-    transaction: Transaction, order: Order, *, execution: str, conversation: str
+    transaction: Transaction,
+    definition: WorkflowDefinition,
+    params: Mapping[str, object],
+    texts: Mapping[str, str],
+    *,
+    execution: str,
+    conversation: str,
 ) -> ExecutionCase:
-    """An idle execution with its steps, edges and pins. Raises ``WorkflowRefused``."""
-    unit, now, definition = transaction.unit, transaction.now, order.definition
+    """An idle execution with its steps, and the ``texts`` of its personas by name, which it pins.
+
+    Raises ``WorkflowRefused``.
+    """
+    unit, now = transaction.unit, transaction.now
     identifier = _identifier(unit, execution)
-    values = checked_params(definition, order.params)
     if conversation and (other := unit.driven_by(conversation)) is not None:
         raise WorkflowRefused(
             "conversation_busy",
@@ -228,14 +223,13 @@ def create(
             hint="Finish or abandon that one first.",
             execution_id=other.id,
         )
-    pins = _pin_personas(unit, definition, order.personas, values)
-    if order.capabilities:
-        pins[CAPABILITIES] = sha256(order.capabilities)
-        unit.pin(pins[CAPABILITIES], order.capabilities)
+    pins = {name: sha256(texts[name]) for name in sorted(texts)}
+    for name, pin in pins.items():
+        unit.pin(pin, texts[name])
     unit.pin(definition.fingerprint, definition.canonical)
     row = ExecutionRow(
         identifier, definition.name, definition.fingerprint, json.dumps(pins),
-        json.dumps(values, ensure_ascii=False), "idle", "", conversation, 0, 0, "", now, None, now,
+        json.dumps(params, ensure_ascii=False), "idle", "", conversation, 0, 0, "", now, None, now,
         None,
     )  # fmt: skip
     unit.save(row)
@@ -300,28 +294,18 @@ def _identifier(unit: WorkflowUnit, requested: str) -> str:
     return requested
 
 
-def _pin_personas(
-    unit: WorkflowUnit,
-    definition: WorkflowDefinition,
-    personas: Mapping[str, str],
-    params: Mapping[str, object],
+def needed_personas(
+    definition: WorkflowDefinition, personas: Mapping[str, str], params: Mapping[str, object]
 ) -> dict[str, str]:
-    """The hashes of all personas that may be needed. Raises ``persona_unknown``."""
-    named = [
-        str(fill(step.persona, {"params": params})) for step in definition.steps if step.persona
-    ]
-    missing = sorted({name for name in named if name not in personas})
-    if missing:
+    """The texts of all personas that may be needed. Raises ``WorkflowRefused`` (``persona_unknown``)."""
+    filled = (fill(step.persona, {"params": params}) for step in definition.steps if step.persona)
+    named = set(map(str, filled))
+    if missing := sorted(named - personas.keys()):
         raise WorkflowRefused(
             "persona_unknown",
             f"Workflow {definition.name} needs the persona {missing[0]!r}, which does not exist.",
             hint=f"There are: {', '.join(sorted(personas)) or 'none'}.",
             missing=missing,
         )
-    if definition.plans:
-        named = list(personas)  # a plan may name any of them
-    pins: dict[str, str] = {}
-    for name in sorted(set(named)):
-        pins[name] = sha256(personas[name])
-        unit.pin(pins[name], personas[name])
-    return pins
+    # A plan may name any of them.
+    return {name: text for name, text in personas.items() if definition.plans or name in named}
