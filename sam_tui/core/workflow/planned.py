@@ -239,21 +239,21 @@ class MemoryBank:
         created_at = self._workflows.records.execution(self._task).created_at
         return f"{task_folder(self._task, created_at)}/memory_bank"
 
-    def begun(self) -> list[BankFile]:
+    def first_files(self) -> list[BankFile]:
         """The files that are written before anything is planned or carried out."""
         return [
             ("task_definition.md", f"# Task\n\n{self._planned.task_of(self._task)}\n"),
             self._context(),
         ]
 
-    def advanced(self) -> list[BankFile]:
+    def step_files(self) -> list[BankFile]:
         """The files that are written when a step has ended: decisions where some followed the last look."""
         events = self._events(self._seen)
         self._seen = events[-1].seq if events else self._seen
         decided = any(event.type in _DECISIONS for event in events)
         return [self._context(), *([self._decisions()] if decided else ())]
 
-    def ended(self) -> list[BankFile]:
+    def last_files(self) -> list[BankFile]:
         """The files that are written once the task has ended or waits for a person."""
         result = self._planned.result(self._task)
         answer = result["finalAnswer"] or "There is none yet."
@@ -270,7 +270,7 @@ class MemoryBank:
 
     def files(self) -> list[BankFile]:
         """All files of the bank in the order in which they are written (seed 002, 4.1)."""
-        return [*self.begun()[:1], *self.ended()]
+        return [*self.first_files()[:1], *self.last_files()]
 
     def _context(self) -> BankFile:
         context = self._workflows.records.context(self._task)

@@ -22,12 +22,7 @@ from sam_tui.core.workflow.execution.completion import RecordedCall, finish, kee
 from sam_tui.core.workflow.execution.output import read_output
 from sam_tui.core.workflow.execution.progress import advanced, begin, overdue, settled, time_out
 from sam_tui.core.workflow.execution.recovery import fail_step
-from sam_tui.core.workflow.execution.tickets import (
-    describe,
-    issue,
-    refused_token,
-    token_hash,
-)
+from sam_tui.core.workflow.execution.tickets import describe, issue, refused_token, token_hash
 from sam_tui.core.workflow.execution.verbs import (
     STEERING,
     checked_params,

@@ -6,13 +6,7 @@ from typing import Any, Final, Literal, Protocol
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.inquiry import chosen
-from sam_tui.core.ports.workflows import (
-    AttemptRow,
-    ExecutionRow,
-    ExecutionState,
-    StepRow,
-    TaskRow,
-)
+from sam_tui.core.ports.workflows import AttemptRow, ExecutionRow, ExecutionState, StepRow, TaskRow
 
 RUNNER = "sam-tui run"
 """The driver of a step that has its own conversation."""

@@ -231,26 +231,20 @@ def _read_personas(
         else:
             texts[name], origins[name] = file.body.strip(), file.origin
             roles.pop(name, None)
-            if "tools" in file.fields:
-                _read_role(file, name, roles, problems)
+            tools = _tools_of(file)
+            if tools is None:
+                text = f"tools of the persona {name!r} must be a list of names"
+                problems.append(_problem(file, text, ("tools",)))
+            elif "tools" in file.fields:
+                roles[name] = WorkerRole(name, str(file.fields.get("description") or ""), tools)
     return texts, roles
 
 
-def _read_role(
-    file: DefinitionFile,
-    name: str,
-    roles: dict[str, WorkerRole],
-    problems: list[DefinitionProblem],
-) -> None:
-    """A persona with ``tools`` is a worker role."""
-    tools: object = file.fields["tools"]
+def _tools_of(file: DefinitionFile) -> tuple[str, ...] | None:
+    """The tools of a persona, which make it a worker role; None where they are no list of names."""
+    tools: object = file.fields.get("tools", [])
     names = cast("list[object]", tools) if isinstance(tools, list) else [None]
-    if not all(isinstance(tool, str) and tool for tool in names):
-        text = f"tools of the persona {name!r} must be a list of names"
-        problems.append(_problem(file, text, ("tools",)))
-        return
-    description = str(file.fields.get("description") or "")
-    roles[name] = WorkerRole(name, description, tuple(map(str, names)))
+    return tuple(map(str, names)) if all(isinstance(n, str) and n for n in names) else None
 
 
 def _problem(

@@ -61,9 +61,9 @@ def definition_faults(
     """Every fault of a definition; ``personas`` are the existing ones by name."""
     yield from _order_faults(definition.steps)
     for index, step in enumerate(definition.steps):
-        for place, faults in _StepCheck(definition, step).faults(personas):
+        for path, faults in _StepCheck(definition, step).faults(personas):
             for fault in faults:
-                yield ("steps", index, *place), fault
+                yield ("steps", index, *path), fault
 
 
 def _order_faults(steps: Sequence[Step]) -> Iterator[DefinitionFault]:

@@ -54,12 +54,14 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _checked(value: Any) -> Any:
+def _checked(value: object) -> object:
     """An action, or bands of actions in rising order."""
     if isinstance(value, str):
         parse_action(value)
-    elif not value or [b.below for b in value] != sorted(b.below for b in value):
-        raise ValueError("bands must stand in rising order")
+    else:
+        bounds = [band.below for band in cast("tuple[Band, ...]", value)]
+        if not bounds or bounds != sorted(bounds):
+            raise ValueError("bands must stand in rising order")
     return value
 
 

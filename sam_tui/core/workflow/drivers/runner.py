@@ -88,11 +88,11 @@ class _ExecutionRun:
     async def to_its_end(self) -> ExecutionView:
         """Drive the execution until it ends or waits for a person; writes the memory bank of a task
         meanwhile."""
-        self._write(MemoryBank.begun)
+        self._write(MemoryBank.first_files)
         try:
             return await self._steps()
         finally:
-            self._write(MemoryBank.ended)
+            self._write(MemoryBank.last_files)
 
     def _write(self, files: Callable[[MemoryBank], Sequence[BankFile]]) -> None:
         """Write files of a task. One that cannot be written is reported once and ends nothing: the store
@@ -139,7 +139,7 @@ class _ExecutionRun:
                         running.values(), return_when=asyncio.FIRST_COMPLETED
                     )
                     running = {key: task for key, task in running.items() if task not in done}
-                    self._write(MemoryBank.advanced)
+                    self._write(MemoryBank.step_files)
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import Final
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import (
@@ -205,7 +205,7 @@ class ExecutionCase:
         row = EventRow(0, self.row.id, type_, step, attempt, text, self.now)
         self._transaction.events.append(replace(row, seq=self.unit.append(row)))
 
-    def put(self, step: StepRow, **changes: Any) -> StepRow:
+    def put(self, step: StepRow, **changes: object) -> StepRow:
         """Store a step with changes."""
         row = self.steps[step.id] = replace(step, **changes)
         self.unit.save(row)

@@ -19,12 +19,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill
-from sam_tui.core.workflow.execution.case import (
-    ExecutionCase,
-    living,
-    pinned_definition,
-    spec_of,
-)
+from sam_tui.core.workflow.execution.case import ExecutionCase, living, pinned_definition, spec_of
 
 DATA = 500
 """The most characters of a finding's data."""

@@ -120,7 +120,7 @@ def _evaluate(guard: StepGuard, scene: Scene) -> tuple[Failure | None, Verdict |
             return _value_failure(guard, scene.scope), None
 
 
-def _failure(guard: StepGuard, why: str, **details: object) -> Failure:
+def _failure(guard: StepGuard, why: str, details: Mapping[str, object]) -> Failure:
     """The failure of a guard, in its own words if it has any."""
     return Failure(guard.kind, guard.message or why, details)
 
@@ -129,14 +129,14 @@ def _tasks_failure(guard: StepGuard, verdict: Verdict) -> Failure | None:
     if verdict.valid:
         return None
     names = ("rule", "percent", "critical_completed", "critical_total")
-    return _failure(guard, verdict.reason, **{name: getattr(verdict, name) for name in names})
+    return _failure(guard, verdict.reason, {name: getattr(verdict, name) for name in names})
 
 
 def _evidence_failure(guard: StepGuard, scene: Scene) -> Failure | None:
     try:
         part = fill_text(guard.contains, scene.scope)
     except ReferenceMissing as missing:
-        return _failure(guard, str(missing), wanted=guard.contains)
+        return _failure(guard, str(missing), {"wanted": guard.contains})
     matching = [
         row
         for row in scene.evidence
@@ -145,14 +145,14 @@ def _evidence_failure(guard: StepGuard, scene: Scene) -> Failure | None:
     sought = guard.evidence + (f" with “{part}”" if part else "")
     if not matching:
         why = f"nothing shows that {sought} was run in this step"
-        return _failure(guard, why, wanted=sought, seen=0)
+        return _failure(guard, why, {"wanted": sought, "seen": 0})
     last = matching[-1]
     if _ended(guard, last):
         return None
     ended = "failed" if last.exit_code is None else f"ended with exit code {last.exit_code}"
     ended = "succeeded" if last.ok and guard.ended == "badly" else ended
     details = {"seen": len(matching), "exit_code": last.exit_code, "ok": last.ok}
-    return _failure(guard, f"the last {sought} {ended}", wanted=sought, **details)
+    return _failure(guard, f"the last {sought} {ended}", {"wanted": sought, **details})
 
 
 def _ended(guard: StepGuard, last: EvidenceRow) -> bool:
@@ -168,13 +168,13 @@ def _value_failure(guard: StepGuard, scope: Mapping[str, object]) -> Failure | N
     try:
         value, to = fill(guard.value, scope), fill(guard.to, scope)
     except ReferenceMissing as missing:
-        return _failure(guard, str(missing), value=str(guard.value))
+        return _failure(guard, str(missing), {"value": str(guard.value)})
     if compare(value, guard.is_, to):
         return None
     condition = f"{guard.value} {guard.is_.replace('_', ' ')}"
     condition += "" if guard.is_ == "present" else f" {to!r}"
     details = {"value": value, "is": guard.is_, "to": to}
-    return _failure(guard, f"{condition} does not hold", **details)
+    return _failure(guard, f"{condition} does not hold", details)
 
 
 def compare(value: object, how: str, to: object) -> bool:

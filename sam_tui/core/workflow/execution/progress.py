@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from sam_tui.core.ports.workflows import AttemptRow, StepRow, TaskRow
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill, fill_text
@@ -167,15 +167,15 @@ def _begin_list(case: ExecutionCase, row: StepRow) -> None:
     _next_item(case, row)
 
 
-def _items(case: ExecutionCase, step: str) -> list[Any]:
+def _items(case: ExecutionCase, step: str) -> list[object]:
     """The list of a step that runs once for each item. Raises ``ReferenceMissing`` if there is none."""
-    each = case.spec(step).each
-    value: object = fill(each, case.scope(step))
+    reference = case.spec(step).each
+    value: object = fill(reference, case.scope(step))
     if value is None:
         return []
     if not isinstance(value, list):
-        raise ReferenceMissing(f"{each} is not a list")
-    items = cast("list[Any]", value)
+        raise ReferenceMissing(f"{reference} is not a list")
+    items = cast("list[object]", value)
     if len(items) > MOST_ITEMS:
         raise ReferenceMissing(f"{len(items)} items are more than {MOST_ITEMS}")
     return items

@@ -7,12 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from sam_tui.core.ports.workflows import (
-    AttemptRow,
-    AttemptStatus,
-    EventQuery,
-    StepRow,
-)
+from sam_tui.core.ports.workflows import AttemptRow, AttemptStatus, EventQuery, StepRow
 from sam_tui.core.workflow.definitions.graph import ancestors, dependents
 from sam_tui.core.workflow.definitions.model import OnFail, StepAction, parse_action
 from sam_tui.core.workflow.execution.case import ExecutionCase
@@ -287,9 +282,7 @@ def begin_call(case: ExecutionCase, attempt: AttemptRow) -> bool:
     if _noted(case, attempt, BEGAN) > _noted(case, attempt, WITHDRAWN):
         tool = case.spec(attempt.step).tool
         failure = Failure(
-            "driver",
-            f"{tool} was cut off: check whether it took effect, then accept or retry",
-            {},
+            "driver", f"{tool} was cut off: check whether it took effect, then accept or retry", {}
         )
         fail_step(case, attempt, (failure,), on_fail="ask")
         return False

@@ -13,12 +13,7 @@ from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import ExecutionRow, StepQuestion, StepRow, WorkflowUnit
 from sam_tui.core.workflow.definitions.model import StepAction, WorkflowDefinition, sha256
 from sam_tui.core.workflow.definitions.references import fill
-from sam_tui.core.workflow.execution.case import (
-    ENDED,
-    ExecutionCase,
-    Transaction,
-    require_next,
-)
+from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction, require_next
 from sam_tui.core.workflow.execution.completion import accept
 from sam_tui.core.workflow.execution.plans import adopt, read_plan
 from sam_tui.core.workflow.execution.progress import advanced, begin, settled
@@ -223,9 +218,10 @@ def create(
             hint="Finish or abandon that one first.",
             execution_id=other.id,
         )
-    pins = {name: sha256(texts[name]) for name in sorted(texts)}
-    for name, pin in pins.items():
-        unit.pin(pin, texts[name])
+    pins: dict[str, str] = {}
+    for name in sorted(texts):
+        pins[name] = sha256(texts[name])
+        unit.pin(pins[name], texts[name])
     unit.pin(definition.fingerprint, definition.canonical)
     row = ExecutionRow(
         identifier, definition.name, definition.fingerprint, json.dumps(pins),
