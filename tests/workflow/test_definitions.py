@@ -27,8 +27,8 @@ def test_midex_s_form_is_taken_as_it_is(bench: Bench) -> None:
           - {phase: build, agent: architect, description: b, dependsOn: [design]}
     """)
     view = bench.workflows.catalog.view("flow")
-    assert (view.complexity, view.tags) == ("high", ("a", "b"))
-    assert view.phases[1] == {
+    assert (view.definition.complexity, view.definition.tags) == ("high", ("a", "b"))
+    assert view.definition.phases[1] == {
         "phase": "build", "agent": "architect", "description": "b", "dependsOn": ["design"],
         "allowParallel": False, "kind": "agent",
     }  # fmt: skip
@@ -201,7 +201,7 @@ def test_package_user_and_project_are_searched_and_a_project_takes_nobody_s_plac
     bench.define("steps: [{id: theirs, prompt: x}]", name="fix-bug")
     assert bench.workflows.catalog.view("fix-bug").origin == "user"
     other = bench.workflows.catalog.view("project/fix-bug")
-    assert (other.origin, other.phases[0]["phase"]) == ("project", "theirs")
+    assert (other.origin, other.definition.phases[0]["phase"]) == ("project", "theirs")
     assert [p.level for p in bench.workflows.catalog.lint()] == ["warning"]
     assert "phased" in [view.name for view in bench.workflows.catalog.views()]
     bench.close()

@@ -12,6 +12,7 @@ from typing import Any, cast
 from sam_tui.core.clock import iso
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery, EventRow
+from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
 from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.execution.output import RESULT, SUMMARY
@@ -22,7 +23,6 @@ from sam_tui.core.workflow.views import (
     MODES,
     Advanced,
     ExecutionView,
-    ModelStep,
     StepView,
     WorkflowRefused,
 )
@@ -32,7 +32,7 @@ PLAN = "plan"
 _MATERIAL = 60_000
 """The most characters of results that are synthesised."""
 Fields = dict[str, object]
-RequireModels = Callable[[Iterable[ModelStep], str], None]
+RequireModels = Callable[[Iterable[Step | StepView], str], None]
 """Raises ``ConfigurationError`` if steps of a task with this AI service have no model."""
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
-    AttemptRow,
     EventQuery,
     EvidenceRow,
     ExecutionRow,
@@ -19,7 +18,13 @@ from sam_tui.core.ports.workflows import (
 from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.references import fill
-from sam_tui.core.workflow.execution.case import living, needs_of, pinned_definition, spec_of
+from sam_tui.core.workflow.execution.case import (
+    living,
+    needs_of,
+    pinned_definition,
+    spec_of,
+    stored_execution,
+)
 from sam_tui.core.workflow.execution.context import working_context
 from sam_tui.core.workflow.execution.output import SUMMARY
 from sam_tui.core.workflow.gate import spelled
@@ -32,7 +37,6 @@ from sam_tui.core.workflow.views import (
     TextChunk,
     Totals,
     WorkflowRefused,
-    execution_unknown,
 )
 
 SYNTHESIZE = "synthesize"
@@ -171,17 +175,27 @@ class WorkflowRecords:
         return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
 
     def phase(self, conversation: str) -> Phase | None:
-        """The phase of a conversation: that of its claimed attempt, or of the execution it drives."""
-        if not conversation:
-            return None
+        """The phase of a conversation: that of its claimed attempt, or of the execution it drives.
+
+        It names the open step, or all of them when several are open in one conversation.
+        """
         attempt = self.reader.attempt_of(conversation)
-        if attempt is not None:
-            row = self.reader.execution(attempt.execution)
-            return None if row is None else self._phase(row, [attempt])
-        row = self.reader.driven_by(conversation)
+        row = (
+            self.reader.driven_by(conversation)
+            if attempt is None
+            else self.reader.execution(attempt.execution)
+        )
         if row is None:
             return None
-        return self._phase(row, self.reader.attempts(row.id, status="open"))
+        attempts = [attempt] if attempt else self.reader.attempts(row.id, status="open")
+        definition = pinned_definition(self.reader, row.version)
+        rows = [self.reader.step(row.id, attempt.step) for attempt in attempts]
+        lists = [spec_of(definition, step).allowed for step in rows if step is not None]
+        names = ", ".join(attempt.step for attempt in attempts) or "(none)"
+        entries = chain.from_iterable(filter(None, lists))
+        tools = None if None in lists else tuple(dict.fromkeys(entries))
+        alone = any(attempt.driver == RUNNER for attempt in attempts)
+        return Phase(row.id, row.workflow, names, tools, row.state, alone)
 
     def digest(self, conversation: str) -> str:
         """The reminder: phase, tools, tasks, last failure, budgets and findings; empty without a phase."""
@@ -243,10 +257,7 @@ class WorkflowRecords:
         return value
 
     def _row(self, execution: str) -> ExecutionRow:
-        row = self.reader.execution(execution)
-        if row is None:
-            raise execution_unknown(execution)
-        return row
+        return stored_execution(self.reader, execution)
 
     def _pinned(self, execution: str) -> tuple[ExecutionRow, WorkflowDefinition]:
         row = self._row(execution)
@@ -278,17 +289,6 @@ class WorkflowRecords:
             tools=spec.allowed,
             tasks=tuple(self.reader.tasks(row.execution, row.id, row.revision)) if listed else (),
         )
-
-    def _phase(self, row: ExecutionRow, attempts: Sequence[AttemptRow]) -> Phase:
-        """The open step, or all of them when several are open in one conversation."""
-        definition = pinned_definition(self.reader, row.version)
-        rows = [self.reader.step(row.id, attempt.step) for attempt in attempts]
-        lists = [spec_of(definition, step).allowed for step in rows if step is not None]
-        names = ", ".join(attempt.step for attempt in attempts) or "(none)"
-        entries = chain.from_iterable(filter(None, lists))
-        tools = None if None in lists else tuple(dict.fromkeys(entries))
-        alone = any(attempt.driver == RUNNER for attempt in attempts)
-        return Phase(row.id, row.workflow, names, tools, row.state, alone)
 
 
 def _line(text: str) -> str:

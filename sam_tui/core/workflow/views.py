@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.inquiry import chosen
 from sam_tui.core.ports.workflows import AttemptRow, ExecutionRow, ExecutionState, StepRow, TaskRow
+
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.definitions.model import WorkflowDefinition
 
 RUNNER = "sam-tui run"
 """The driver of a step that has its own conversation."""
@@ -120,17 +123,6 @@ class Advanced:
     """The step to which the execution went back, if the outcome is ``rolled_back``."""
 
 
-class ModelStep(Protocol):
-    """The fields of a step that say whether it asks a model, and which."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def persona(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView(StepRow):
     """One step of an execution, with the fields of its definition or plan."""
@@ -207,18 +199,12 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionView:
-    """A workflow that can be started. ``phases`` is midex's list, for either form."""
+    """A workflow that can be started, by the name that it is started by, and its file."""
 
     name: str
-    description: str
-    tags: tuple[str, ...]
-    complexity: str
+    definition: "WorkflowDefinition"
     origin: str
     path: str
-    version: str
-    content: str
-    phases: tuple[Mapping[str, Any], ...]
-    params: Mapping[str, Mapping[str, Any]]
 
 
 Level = Literal["error", "warning"]
@@ -286,11 +272,4 @@ def execution_held(execution_id: str) -> WorkflowRefused:
         f"Another process drives execution {execution_id}.",
         hint="Wait for it, or pause it first.",
         execution_id=execution_id,
-    )
-
-
-def execution_unknown(execution_id: str) -> WorkflowRefused:
-    """Return the refusal of an action on an execution that does not exist."""
-    return WorkflowRefused(
-        "execution_unknown", f"There is no execution {execution_id!r}.", execution_id=execution_id
     )

@@ -34,21 +34,23 @@ def duration(started: float | None, ended: float | None) -> int | None:
 
 def workflow_form(view: DefinitionView) -> dict[str, object]:
     """An entry of ``available_workflows``."""
+    definition = view.definition
     return {
         "name": view.name,
-        "description": view.description,
-        "tags": list(view.tags),
-        "complexity": view.complexity,
-        "phases": [dict(phase) for phase in view.phases],
+        "description": definition.description,
+        "tags": list(definition.tags),
+        "complexity": definition.complexity,
+        "phases": definition.phases,
     }
 
 
 def details_form(view: DefinitionView) -> dict[str, object]:
     """Return ``workflow_details``; ``params`` are the arguments of ``workflow.start`` besides the name."""
+    definition = view.definition
     return workflow_form(view) | {
-        "content": view.content,
-        "params": {name: dict(about) for name, about in view.params.items()},
-        "version": view.version,
+        "content": definition.content,
+        "params": definition.model_dump(mode="json", include={"params"})["params"],
+        "version": definition.fingerprint,
         "origin": view.origin,
     }
 

@@ -117,7 +117,9 @@ class MidexResources:
         ]  # fmt: skip
         for view in self._workflows.catalog.views():
             uri = str(ResourceAddress("workflow", "workflow_details", (view.name,)))
-            resources.append(_resource(uri, f"workflow_details {view.name}", view.description))
+            resources.append(
+                _resource(uri, f"workflow_details {view.name}", view.definition.description)
+            )
         for run in self._workflows.records.executions(limit=_LISTED):
             if run.state in ("idle", "running", "paused"):
                 resources += [

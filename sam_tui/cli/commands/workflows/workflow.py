@@ -57,7 +57,7 @@ def list_command(**values: object) -> int:
         views = at.workflows.catalog.views()
         at.show(
             [definition_object(view) for view in views],
-            [f"{view.name}  ({view.origin})  {view.description}" for view in views],
+            [f"{view.name}  ({view.origin})  {view.definition.description}" for view in views],
         )
         for problem in at.workflows.catalog.lint():
             click.echo(terminal_safe(str(problem)), err=True)

@@ -50,16 +50,13 @@ class WorkflowCatalog:
 
     def find(self, name: str) -> WorkflowDefinition:
         """A definition by name. Raises as ``view``."""
-        return self._usable(name)[0]
+        return self.view(name).definition
 
     def view(self, name: str) -> DefinitionView:
         """One definition for people and clients.
 
         Raises ``WorkflowRefused`` (``workflow_unknown``, ``workflow_untrusted``, ``workflow_invalid``).
         """
-        return _view(name, *self._usable(name))
-
-    def _usable(self, name: str) -> tuple[WorkflowDefinition, DefinitionFile]:
         self._refresh()
         entry = self._entries.get(name)
         if entry is None:
@@ -87,7 +84,7 @@ class WorkflowCatalog:
                 workflow=name,
                 problems=[str(p) for p in entry.problems],
             )
-        return entry.definition, entry.file
+        return DefinitionView(name, entry.definition, entry.file.origin, entry.file.path)
 
     def certain(self, name: str) -> Sequence[Step]:
         """Return the steps of a definition that run with any outcome of the others. Raises as ``find``."""
@@ -109,7 +106,7 @@ class WorkflowCatalog:
         """Every definition that can be started, by name."""
         self._refresh()
         return tuple(
-            _view(name, entry.definition, entry.file)
+            DefinitionView(name, entry.definition, entry.file.origin, entry.file.path)
             for name, entry in sorted(self._entries.items())
             if entry.definition is not None and not _errors(entry.problems)
         )
@@ -272,24 +269,3 @@ def _name_of(file: DefinitionFile) -> str:
 
 def _errors(problems: Sequence[DefinitionProblem]) -> bool:
     return any(problem.level == "error" for problem in problems)
-
-
-def _view(name: str, definition: WorkflowDefinition, file: DefinitionFile) -> DefinitionView:
-    phases = tuple(
-        {
-            "phase": step.id,
-            "agent": step.persona,
-            "description": step.description,
-            "dependsOn": list(step.needs),
-            "allowParallel": step.parallel,
-            "kind": step.kind,
-        }
-        for step in definition.steps
-    )
-    params = {
-        key: parameter.model_dump(mode="json") for key, parameter in definition.params.items()
-    }
-    return DefinitionView(
-        name, definition.description, definition.tags, definition.complexity, file.origin,
-        file.path, definition.fingerprint, definition.content, phases, params,
-    )  # fmt: skip

@@ -201,13 +201,8 @@ class Parameter(_Part):
 
     def read(self, text: str) -> str | int | float:
         """A text as its type. Raises ``ValueError``."""
-        match self.type:
-            case "integer":
-                return int(text)
-            case "number":
-                return float(text)
-            case _:
-                return text
+        kinds: dict[str, type[str | int | float]] = {"integer": int, "number": float}
+        return kinds.get(self.type, str)(text)
 
 
 class WorkflowPolicy(_Part):
@@ -305,6 +300,21 @@ class WorkflowDefinition(_Part):
     def step(self, id_: str) -> Step | None:
         """The step of this id, or None."""
         return next((step for step in self.steps if step.id == id_), None)
+
+    @property
+    def phases(self) -> list[dict[str, object]]:
+        """The steps as midex's list, for either form."""
+        return [
+            {
+                "phase": step.id,
+                "agent": step.persona,
+                "description": step.description,
+                "dependsOn": list(step.needs),
+                "allowParallel": step.parallel,
+                "kind": step.kind,
+            }
+            for step in self.steps
+        ]
 
     @property
     def evidence(self) -> tuple[tuple[str, str], ...]:

@@ -179,13 +179,8 @@ def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
     current = next((step for step in steps if step.id == ticket.step), None)
     if current is None:
         return ""
-    plan = current.parent
-    needed = [
-        s
-        for s in steps
-        if (s.id in current.needs and s.id != plan)
-        or (s.parent != plan and s.parent in current.needs)
-    ]
+    needs = {*current.needs} - {current.parent}
+    needed = [step for step in steps if needs & {step.id, step.parent}]
     lines = [f"- {step.id}: {_outcome(step)}" for step in needed if step.output or step.error]
     return "\n".join(["What came before:", *lines]) if lines else ""
 

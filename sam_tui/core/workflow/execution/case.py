@@ -21,7 +21,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.stages import Capability, read_capabilities
-from sam_tui.core.workflow.views import Failure, Outcome, WorkflowRefused, execution_unknown
+from sam_tui.core.workflow.views import Failure, Outcome, WorkflowRefused
 
 NEXT: Final[dict[ExecutionState, frozenset[ExecutionState]]] = {
     "idle": frozenset({"running", "abandoned"}),
@@ -65,6 +65,16 @@ def _parse_definition(text: str) -> WorkflowDefinition:
 @lru_cache(maxsize=1024)
 def _parse_step(text: str) -> Step:
     return Step.model_validate_json(text)
+
+
+def stored_execution(reader: WorkflowReader, execution: str) -> ExecutionRow:
+    """The row of an execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
+    row = reader.execution(execution)
+    if row is None:
+        raise WorkflowRefused(
+            "execution_unknown", f"There is no execution {execution!r}.", execution_id=execution
+        )
+    return row
 
 
 def pinned_definition(reader: WorkflowReader, version: str) -> WorkflowDefinition:
@@ -142,12 +152,10 @@ class StepOutputs(Mapping[str, object]):
         return self._parsed[row.id]
 
     def __iter__(self) -> Iterator[str]:
-        done = [row.id for row in self._steps.values() if row.output_json]
-        short = [k.removeprefix(self._prefix) for k in done if k.startswith(self._prefix)]
-        return iter(dict.fromkeys([*done, *short]))
+        return (row.id for row in self._steps.values() if row.output_json)
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return sum(1 for _ in self)
 
 
 class ExecutionCase:
@@ -166,10 +174,7 @@ class ExecutionCase:
     @classmethod
     def load(cls, transaction: Transaction, execution: str) -> "ExecutionCase":
         """A stored execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
-        row = transaction.unit.execution(execution)
-        if row is None:
-            raise execution_unknown(execution)
-        return cls(transaction, row)
+        return cls(transaction, stored_execution(transaction.unit, execution))
 
     def refusal(
         self, code: str, message: str, *, hint: str = "", **details: object
