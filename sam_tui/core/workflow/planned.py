@@ -19,13 +19,7 @@ from sam_tui.core.workflow.execution.output import RESULT, SUMMARY
 from sam_tui.core.workflow.execution.tickets import task_folder
 from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE, TASK_MATCHED
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import (
-    MODES,
-    Advanced,
-    ExecutionView,
-    StepView,
-    WorkflowRefused,
-)
+from sam_tui.core.workflow.views import MODES, Advanced, ExecutionView, StepView, WorkflowRefused
 
 PLAN = "plan"
 """The name of the bundled workflow that makes a plan."""

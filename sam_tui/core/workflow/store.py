@@ -277,7 +277,9 @@ class WorkflowNotes:
         if status not in (None, "active", "deprecated"):
             raise WorkflowRefused("finding_invalid", "status is active or deprecated.")
         with self._transactions.begin() as transaction:
-            row = _finding(transaction, finding)
+            row = transaction.unit.finding(finding)
+            if row is None:
+                raise WorkflowRefused("finding_unknown", f"There is no finding {finding!r}.")
             before = {"tags": row.tags, **{name: getattr(row, name) for name in texts}}
             try:
                 draft = FindingDraft.model_validate({**before, **fields})
@@ -316,13 +318,6 @@ class WorkflowNotes:
                 output_tokens=usage.output_tokens,
                 cost=usage.cost,
             )
-
-
-def _finding(transaction: Transaction, finding: str) -> FindingRow:
-    row = transaction.unit.finding(finding)
-    if row is None:
-        raise WorkflowRefused("finding_unknown", f"There is no finding {finding!r}.")
-    return row
 
 
 def _invalid(code: str, error: ValidationError) -> WorkflowRefused:

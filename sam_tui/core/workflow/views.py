@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.inquiry import chosen
 from sam_tui.core.ports.workflows import AttemptRow, ExecutionRow, ExecutionState, StepRow, TaskRow
-
-if TYPE_CHECKING:
-    from sam_tui.core.workflow.definitions.model import WorkflowDefinition
 
 RUNNER = "sam-tui run"
 """The driver of a step that has its own conversation."""
@@ -195,16 +192,6 @@ class Phase:
     state: ExecutionState
     alone: bool = False
     """Whether a driver made the conversation for this one step."""
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionView:
-    """A workflow that can be started, by the name that it is started by, and its file."""
-
-    name: str
-    definition: "WorkflowDefinition"
-    origin: str
-    path: str
 
 
 Level = Literal["error", "warning"]

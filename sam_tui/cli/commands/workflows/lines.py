@@ -1,18 +1,22 @@
 """The output of ``sam-tui workflow``: lines for people, objects for programs."""
 
+from typing import TYPE_CHECKING
+
 from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import EventRow
 from sam_tui.core.workflow.views import (
     Advanced,
-    DefinitionView,
     ExecutionView,
     StepView,
     Ticket,
     WorkflowRefused,
 )
 
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.definitions.catalog import DefinitionView
 
-def definition_object(view: DefinitionView) -> dict[str, object]:
+
+def definition_object(view: "DefinitionView") -> dict[str, object]:
     """A workflow as an object."""
     definition = view.definition
     return {
@@ -28,7 +32,7 @@ def definition_object(view: DefinitionView) -> dict[str, object]:
     }
 
 
-def definition_lines(view: DefinitionView) -> list[str]:
+def definition_lines(view: "DefinitionView") -> list[str]:
     """The parameters and steps of a workflow as text."""
     definition = view.definition
     lines = [f"{view.name}  ({view.origin}: {view.path})", definition.description, ""]

@@ -22,7 +22,7 @@ from sam_tui.core.workflow.definitions.model import (
     WorkflowDefinition,
 )
 from sam_tui.core.workflow.definitions.stages import WorkerRole
-from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView, Level, WorkflowRefused
+from sam_tui.core.workflow.views import DefinitionProblem, Level, WorkflowRefused
 
 _PHASE_KEYS = {ours: midex for midex, ours in PHASE_FIELDS.items()}
 
@@ -35,6 +35,16 @@ class CatalogEntry:
     definition: WorkflowDefinition | None
     file: DefinitionFile
     problems: tuple[DefinitionProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionView:
+    """A workflow that can be started, by the name that it is started by, and its file."""
+
+    name: str
+    definition: WorkflowDefinition
+    origin: str
+    path: str
 
 
 class WorkflowCatalog:

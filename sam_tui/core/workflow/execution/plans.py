@@ -85,24 +85,14 @@ def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
     case.put(parent, revision=revision, output_json=text)
     retained = _reusable(case, plan, steps)
     for index, step in enumerate(steps):
-        text = _spec_text(step)
         id_ = f"{plan}/{step.id}"
         old = case.steps.get(id_)
         position = parent.position + index + 1
         if old is not None and step.id in retained:
             case.put(old, revision=revision, position=position)
             continue
-        case.put(
-            StepRow(
-                case.row.id,
-                id_,
-                position,
-                plan,
-                revision,
-                text,
-                attempts=old.attempts if old else 0,
-            )
-        )
+        row = StepRow(case.row.id, id_, position, plan, revision, _spec_text(step))
+        case.put(row, attempts=old.attempts if old else 0)
     case.record("plan_adopted", plan, revision=revision, steps=len(steps), kept=len(retained))
 
 
