@@ -67,7 +67,7 @@ class WorkflowRecords:
 
     def execution(self, execution: str) -> ExecutionView:
         """One execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
-        return self._view(self._row(execution))
+        return self._view(stored_execution(self.reader, execution))
 
     def executions(self, *, state: str = "", limit: int = 50) -> tuple[ExecutionView, ...]:
         """Executions, newest first."""
@@ -121,7 +121,7 @@ class WorkflowRecords:
 
     def context(self, execution: str) -> dict[str, object]:
         """The present working context: progress, findings, questions, objective, errors."""
-        return working_context(self.reader, self._row(execution))
+        return working_context(self.reader, stored_execution(self.reader, execution))
 
     def history(self, execution: str) -> tuple[AttemptView, ...]:
         """Every attempt, in order."""
@@ -135,7 +135,7 @@ class WorkflowRecords:
 
     def artifacts(self, execution: str, step: str = "") -> Sequence[ArtifactRow]:
         """Artifacts of an execution without their text. Raises ``WorkflowRefused``."""
-        self._row(execution)
+        stored_execution(self.reader, execution)
         return self.reader.artifacts(execution, step=step)
 
     def read_artifact(self, artifact: str, start: int = 0, length: int = MOST_READ) -> TextChunk:
@@ -148,7 +148,7 @@ class WorkflowRecords:
 
     def open_attempts(self, execution: str) -> set[tuple[str, int]]:
         """The open attempts of an execution that runs, by step and number."""
-        if self._row(execution).state != "running":
+        if stored_execution(self.reader, execution).state != "running":
             return set()
         return {(a.step, a.number) for a in self.reader.attempts(execution, status="open")}
 
@@ -179,17 +179,14 @@ class WorkflowRecords:
 
         It names the open step, or all of them when several are open in one conversation.
         """
-        attempt = self.reader.attempt_of(conversation)
-        row = (
-            self.reader.driven_by(conversation)
-            if attempt is None
-            else self.reader.execution(attempt.execution)
-        )
+        reader = self.reader
+        attempt = reader.attempt_of(conversation)
+        row = reader.execution(attempt.execution) if attempt else reader.driven_by(conversation)
         if row is None:
             return None
-        attempts = [attempt] if attempt else self.reader.attempts(row.id, status="open")
-        definition = pinned_definition(self.reader, row.version)
-        rows = [self.reader.step(row.id, attempt.step) for attempt in attempts]
+        attempts = [attempt] if attempt else reader.attempts(row.id, status="open")
+        definition = pinned_definition(reader, row.version)
+        rows = [reader.step(row.id, attempt.step) for attempt in attempts]
         lists = [spec_of(definition, step).allowed for step in rows if step is not None]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
         entries = chain.from_iterable(filter(None, lists))
@@ -256,11 +253,8 @@ class WorkflowRecords:
             value = min(1.0, max(0.3, round(value, 2)))
         return value
 
-    def _row(self, execution: str) -> ExecutionRow:
-        return stored_execution(self.reader, execution)
-
     def _pinned(self, execution: str) -> tuple[ExecutionRow, WorkflowDefinition]:
-        row = self._row(execution)
+        row = stored_execution(self.reader, execution)
         return row, pinned_definition(self.reader, row.version)
 
     def _view(self, row: ExecutionRow) -> ExecutionView:

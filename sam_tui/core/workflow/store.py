@@ -266,30 +266,29 @@ class WorkflowNotes:
 
     def update_finding(self, finding: str, changes: Mapping[str, object]) -> FindingRow:
         """Change some fields. Raises ``WorkflowRefused`` for unknown ones and unknown findings."""
-        texts = {"title", "content", "severity", "category"}
-        allowed = {*texts, "tags", "status"}
+        names = {"title", "content", "severity", "category", "tags"}
+        allowed = {*names, "status"}
         if not changes or set(changes) - allowed:
             raise WorkflowRefused(
                 "finding_invalid", f"Change one or more of: {', '.join(sorted(allowed))}."
             )
-        fields = dict(changes)
-        status = fields.pop("status", None)
-        if status not in (None, "active", "deprecated"):
-            raise WorkflowRefused("finding_invalid", "status is active or deprecated.")
         with self._transactions.begin() as transaction:
             row = transaction.unit.finding(finding)
             if row is None:
                 raise WorkflowRefused("finding_unknown", f"There is no finding {finding!r}.")
-            before = {"tags": row.tags, **{name: getattr(row, name) for name in texts}}
+            status = changes.get("status", row.status)
+            if status not in ("active", "deprecated"):
+                raise WorkflowRefused("finding_invalid", "status is active or deprecated.")
+            fields = {name: changes.get(name, getattr(row, name)) for name in names}
             try:
-                draft = FindingDraft.model_validate({**before, **fields})
+                draft = FindingDraft.model_validate(fields)
             except ValidationError as error:
                 raise _invalid("finding_invalid", error) from None
             row = replace(
                 row,
-                **draft.model_dump(include=texts),
+                **draft.model_dump(include=names - {"tags"}),
                 tags_json=json.dumps(list(draft.tags), ensure_ascii=False),
-                status=status or row.status,
+                status=status,
                 updated_at=transaction.now,
             )
             transaction.unit.save(row)

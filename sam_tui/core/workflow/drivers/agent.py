@@ -149,14 +149,13 @@ def _is_plan(value: object) -> bool:
 
 def step_prompt(ticket: Ticket, steps: Sequence[StepView]) -> str:
     """The message that begins a step in a conversation of its own."""
-    parts = [f"Workflow {ticket.workflow}, step {ticket.step}, attempt {ticket.attempt}."]
-    if ticket.persona_text:
-        parts.append(f"<persona>\n{ticket.persona_text}\n</persona>")
-    before = _before(ticket, steps)
-    if before:
-        parts.append(before)
-    parts.append(ticket.instructions)
-    parts.append(_ending(ticket))
+    persona = ticket.persona_text and f"<persona>\n{ticket.persona_text}\n</persona>"
+    parts = [
+        f"Workflow {ticket.workflow}, step {ticket.step}, attempt {ticket.attempt}.",
+        *filter(None, (persona, _before(ticket, steps))),
+        ticket.instructions,
+        _ending(ticket),
+    ]
     return "\n\n".join(parts)
 
 

@@ -100,9 +100,10 @@ class _ExecutionRun:
         save = self._run.context.save
         if self._bank is None or save is None:
             return
+        folder = self._bank.folder
         try:
             for name, text in files(self._bank):
-                save(f"{self._bank.folder}/{name}", text)
+                save(f"{folder}/{name}", text)
         except OSError as error:
             self._report(f"The memory bank cannot be written: {error.strerror}.")
             self._bank = None

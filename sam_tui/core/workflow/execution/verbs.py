@@ -252,24 +252,18 @@ def checked_params(
             faults.append(f"{name} must be one of {choices}")
         values[name] = value
     try:
-        too_long = len(json.dumps(values, allow_nan=False)) > _LARGEST
+        if len(json.dumps(values, allow_nan=False)) > _LARGEST:
+            faults.append(f"parameters are longer than {_LARGEST} characters")
     except (TypeError, ValueError, RecursionError):
-        raise _params(definition, ["parameters must be plain JSON"]) from None
-    if too_long:
-        faults.append(f"parameters are longer than {_LARGEST} characters")
+        faults = ["parameters must be plain JSON"]
     if faults:
-        raise _params(definition, faults)
+        raise WorkflowRefused(
+            "params_invalid",
+            f"Workflow {definition.name}: {'; '.join(faults)}.",
+            hint=f"Parameters: {', '.join(definition.params) or 'none'}.",
+            faults=faults,
+        )
     return values
-
-
-def _params(definition: WorkflowDefinition, faults: list[str]) -> WorkflowRefused:
-    names = ", ".join(definition.params) or "none"
-    return WorkflowRefused(
-        "params_invalid",
-        f"Workflow {definition.name}: {'; '.join(faults)}.",
-        hint=f"Parameters: {names}.",
-        faults=faults,
-    )
 
 
 def _identifier(unit: WorkflowUnit, requested: str) -> str:
