@@ -136,8 +136,8 @@ _SCRIPTS: tuple[tuple[str, str], ...] = (
         );
         """,
     ),
-    ("004 without edges", "DROP TABLE edges;"),
 )
+"""``edges`` is for earlier versions of the program, which may run beside this one and write it."""
 
 
 def _statements(sql: str) -> tuple[str, ...]:
