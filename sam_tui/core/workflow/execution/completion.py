@@ -104,13 +104,10 @@ def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Jud
     scope = case.scope(attempt.step, case.item(attempt))
     scope["output"] = output.stored()
     evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
-    return judge(guards, Scene(scope, evidence, case.tasks, claimed=_claims(output)))
-
-
-def _claims(output: StepOutput) -> bool:
-    """Whether the output claims success: seed 000's ``verification_passed``."""
     data = output.model_extra or {}
-    return data.get("verification_passed", output.success) is True
+    # Seed 000 has a field of its own for the claim that all is done.
+    claimed = data.get("verification_passed", output.success) is True
+    return judge(guards, Scene(scope, evidence, case.tasks, claimed=claimed))
 
 
 def _keep(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
