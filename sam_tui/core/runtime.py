@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.checkpoints import Rewinder
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.registry import Registry
+    from sam_tui.core.workflow.definitions.model import Step
     from sam_tui.core.workflow.drivers.models import ModelSource
     from sam_tui.core.workflow.drivers.run import StepHandOut
     from sam_tui.core.workflow.drivers.runner import Runner
-    from sam_tui.core.workflow.views import ModelStep
+    from sam_tui.core.workflow.views import StepView
 
 
 class RuntimeParts(Services, Protocol):
@@ -250,7 +251,7 @@ class Runtime(RuntimeParts):
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
 
-    def require_models(self, steps: "Iterable[ModelStep]", service: str = "") -> None:
+    def require_models(self, steps: "Iterable[Step | StepView]", service: str = "") -> None:
         """Raise ``ConfigurationError`` where steps would ask a model and none is chosen for them."""
         from sam_tui.core.workflow.drivers.models import RunModels
 

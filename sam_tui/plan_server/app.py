@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from sam_tui.core.errors import SamError, UsageError
 from sam_tui.core.text.field_faults import faults_of
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from sam_tui.plan_server.tasks import Fields, ServedTask, ServedTasks, TooMany
 
 _MOST_FAULTS = 10

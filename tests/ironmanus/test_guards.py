@@ -5,6 +5,7 @@ import os
 import pytest
 
 from sam_tui.core.inquiry import Inquiry, Reply
+from sam_tui.core.workflow.gate import conversation_gate
 from tests.ironmanus.harness import PHASES, Harness
 from tests.ironmanus.test_machine import low
 
@@ -293,7 +294,7 @@ async def test_sessions_of_one_conversation_stay_apart_and_the_one_worked_on_gat
 @pytest.mark.requirement("ironmanus:gate")
 async def test_an_agent_of_a_single_step_steers_no_session(harness: Harness) -> None:
     await harness.begin()
-    decide = harness.workflows.gate("c", ("s", "query"))
+    decide = conversation_gate(lambda: harness.workflows.records.phase("c"), ("s", "query"))
     assert "who runs the workflow decides" in decide("JARVIS")
     assert "who runs the workflow decides" in decide("IronManusStateGraph")
     assert decide("HealthCheck") == ""

@@ -12,9 +12,8 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.ports.workflows import EventQuery, EventRow
 from sam_tui.core.workflow.drivers.models import ModelSource
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import Advanced, Ticket
+from sam_tui.core.workflow.views import Advanced, Ticket, WorkflowRefused
 from tests.fakes import engine_kit
 from tests.fakes.engine_kit import Kit
 

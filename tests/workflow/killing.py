@@ -28,7 +28,7 @@ from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.run import RunContext
 from sam_tui.core.workflow.drivers.runner import Runner
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.fakes.engine_kit import Say, open_engine, open_kit
 from tests.workflow.bench import NO_OTHER_MODELS, Bench
 

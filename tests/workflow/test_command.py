@@ -98,7 +98,7 @@ def test_an_execution_is_driven_by_tokens_alone(shell: Shell) -> None:
     FileTrust(settings_folder()).trust(str(shell.workspace))
     begun = shell.json("start", "mine", "--id", "run-1")
     token = begun["opened"][0]["token"]
-    assert read_token(token).step_name == "a"
+    assert read_token(token)["step_name"] == "a"
     following = shell.json("next", token, '{"summary": "A"}')
     assert [o["step_name"] for o in following["opened"]] == ["b"]
     again = shell.json("next", token, "A", code=1)

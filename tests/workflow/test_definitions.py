@@ -10,7 +10,7 @@ from yaml.scanner import Scanner
 
 from sam_tui.adapters.workflows.front_matter import FrontMatterFault, read_front_matter
 from sam_tui.core.errors import UsageError
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import Bench, code_of
 
 
@@ -27,8 +27,8 @@ def test_midex_s_form_is_taken_as_it_is(bench: Bench) -> None:
           - {phase: build, agent: architect, description: b, dependsOn: [design]}
     """)
     view = bench.workflows.catalog.view("flow")
-    assert (view.complexity, view.tags) == ("high", ("a", "b"))
-    assert view.phases[1] == {
+    assert (view.definition.complexity, view.definition.tags) == ("high", ("a", "b"))
+    assert view.definition.phases[1] == {
         "phase": "build", "agent": "architect", "description": "b", "dependsOn": ["design"],
         "allowParallel": False, "kind": "agent",
     }  # fmt: skip
@@ -201,7 +201,7 @@ def test_package_user_and_project_are_searched_and_a_project_takes_nobody_s_plac
     bench.define("steps: [{id: theirs, prompt: x}]", name="fix-bug")
     assert bench.workflows.catalog.view("fix-bug").origin == "user"
     other = bench.workflows.catalog.view("project/fix-bug")
-    assert (other.origin, other.phases[0]["phase"]) == ("project", "theirs")
+    assert (other.origin, other.definition.phases[0]["phase"]) == ("project", "theirs")
     assert [p.level for p in bench.workflows.catalog.lint()] == ["warning"]
     assert "phased" in [view.name for view in bench.workflows.catalog.views()]
     bench.close()
@@ -222,18 +222,16 @@ def test_a_project_s_links_lead_nowhere_outside_of_it(bench: Bench) -> None:
 def test_sync_tells_added_updated_unchanged_and_missing_apart(bench: Bench) -> None:
     one, two = bench.define("steps: [{id: a, prompt: a}]"), bench.define("steps: []", name="two")
     report = bench.workflows.upkeep.sync()
-    assert (report.added, report.updated, report.missing) == (("flow", "two"), (), ())
-    assert report.problems
+    assert report == {"added": ["flow", "two"], "updated": [], "unchanged": [], "missing": []}
     os.unlink(two)
     Path(one).write_text(Path(one).read_text("utf-8") + "more\n", "utf-8")
     bench.persona("p")
     report = bench.workflows.upkeep.sync()
-    assert (report.added, report.updated) == (("p",), ("flow",))
-    assert (report.unchanged, report.missing) == ((), ("two",))
+    assert report == {"added": ["p"], "updated": ["flow"], "unchanged": [], "missing": ["two"]}
     report = bench.workflows.upkeep.sync()
-    assert (report.unchanged, report.missing) == (("p", "flow"), ())
+    assert report == {"added": [], "updated": [], "unchanged": ["p", "flow"], "missing": []}
     bench.define("steps: [{id: a, prompt: a}]", name="two")
-    assert bench.workflows.upkeep.sync().added == ("two",)
+    assert bench.workflows.upkeep.sync()["added"] == ["two"]
 
 
 @pytest.mark.requirement("workflow:new")

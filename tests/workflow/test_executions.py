@@ -7,7 +7,7 @@ import pytest
 from sam_tui.core.ports.workflows import EventQuery, FindingQuery
 from sam_tui.core.workflow.execution.case import NEXT, require_next
 from sam_tui.core.workflow.execution.output import FindingDraft
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import DONE, Bench, code_of, opened, ticket
 
 FEATURE = """

@@ -21,8 +21,8 @@ from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.offer import canonical, tool_schema
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.run import EvidenceRecorder
-from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, covers, spelled
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, conversation_gate, covers, spelled
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.fakes.engine_kit import Kit, example_tools
 from tests.workflow.bench import DONE, Bench, open_kit
 
@@ -219,7 +219,8 @@ def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench
         EventQuery(done.execution_id, "step_claimed")
     )
     assert (claimed.step, json.loads(claimed.data_json)) == ("look", {"driver": "d"})
-    gate = bench.workflows.gate("step", (done.execution_id, "look"))
+    records, step = bench.workflows.records, (done.execution_id, "look")
+    gate = conversation_gate(lambda: records.phase("step"), step)
     assert gate("voice.murmur") == ""
     assert gate("workflow.advance") == ""
     assert "who runs the workflow decides" in gate("workflow.retry")

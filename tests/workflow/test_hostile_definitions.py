@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.outside.conftest import Harness
 from tests.outside.conftest import folder as folder
 from tests.outside.conftest import harness as harness

@@ -92,6 +92,6 @@ def test_a_persona_that_is_no_plain_data_is_a_fault_with_its_line(bench: Bench) 
     for number, (text, _) in enumerate(PERSONAS.values()):
         path = bench.workspace / f".sam/personas/{number}.md"
         path.write_text(f"---\n{text}\n---\nObey.\n", "utf-8")
-    told = {Path(p.path).stem: p.message for p in bench.workflows.catalog.problems()}
+    told = {Path(p.path).stem: p.message for p in bench.workflows.catalog.lint()}
     for number, (name, (_, why)) in enumerate(PERSONAS.items()):
         assert why in told[str(number)], (name, told[str(number)][:300])

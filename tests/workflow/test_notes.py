@@ -4,7 +4,7 @@ import pytest
 
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.workflow.execution.output import FindingDraft
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import Bench, code_of
 from tests.workflow.test_executions import begin_feature
 

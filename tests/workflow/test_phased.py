@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sam_tui.core.workflow.gate import GROUPS, allows
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import Bench, code_of, opened
 
 PAYLOADS: list[tuple[str, dict[str, Any]]] = [

@@ -14,9 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from sam_tui.core.workflow.definitions.graph import ancestors, cycle, dependents, unreachable
 from sam_tui.core.workflow.execution.case import ENDED, NEXT
-from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, entries
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import VERBS, Advanced
+from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, conversation_gate, entries
+from sam_tui.core.workflow.views import VERBS, Advanced, WorkflowRefused
 from tests.workflow.bench import Bench
 
 FLOW = """
@@ -175,7 +174,7 @@ class Executions(RuleBasedStateMachine):
     @invariant()
     def the_gate_follows_the_open_steps(self) -> None:
         """A call passes only if an open step of a running execution allows it."""
-        gate = self.bench.workflows.gate("chat")
+        gate = conversation_gate(lambda: self.bench.workflows.records.phase("chat"))
         view = self.bench.workflows.records.execution(self.execution)
         if view.state in ENDED or view.state == "idle":
             return

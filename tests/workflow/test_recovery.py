@@ -3,7 +3,8 @@
 import pytest
 
 from sam_tui.adapters.workflows import open_workflows
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.ports.workflows import EventQuery
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import DONE, OPENED, Bench, code_of, opened, ticket
 
 GUARDED = """
@@ -130,8 +131,8 @@ def test_a_rollback_opens_the_target_and_all_after_it_afresh(bench: Bench) -> No
         "a": "completed", "b": "running", "side": "running", "c": "pending", "end": "pending",
     }  # fmt: skip
     assert "wrong" in ticket(back, "b").instructions
-    edges = [e for e in bench.store.reader.edges(done.execution_id) if e.kind == "rollback"]
-    assert [(e.before, e.after) for e in edges] == [("c", "b")]
+    events = bench.store.reader.events(EventQuery(done.execution_id, type="rolled_back"))
+    assert [(e.step, e.data["target"]) for e in events] == [("c", "b")]
 
 
 @pytest.mark.requirement("workflow:timeouts")

@@ -13,8 +13,8 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import UserMessage
 from sam_tui.core.workflow.execution.output import first_object
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.fakes.engine_kit import Hand
 from tests.workflow.bench import Bench
 from tests.workflow.stage import Stage, on

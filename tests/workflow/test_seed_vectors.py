@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from sam_tui.core.ports.workflows import EventQuery, FindingQuery
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Advanced
+from sam_tui.core.workflow.views import Advanced, WorkflowRefused
 from tests.workflow.bench import Bench, code_of, opened
 
 BEFORE: list[tuple[str, dict[str, Any]]] = [

@@ -8,8 +8,8 @@ import pytest
 
 from sam_tui.core.workflow.definitions.stages import capabilities_json, read_capabilities, to_stages
 from sam_tui.core.workflow.execution.output import first_value
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import DONE, Bench, opened, ticket
 from tests.workflow.stage import Stage, on
 

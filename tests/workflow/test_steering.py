@@ -13,8 +13,7 @@ from typing import cast
 import pytest
 
 from sam_tui.core.ports.workflows import EventQuery
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Advanced, VerbName
+from sam_tui.core.workflow.views import Advanced, VerbName, WorkflowRefused
 from tests.workflow.bench import DONE, Bench
 
 RECORDED = Path(__file__).with_name("steering.txt")

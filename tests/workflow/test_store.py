@@ -136,8 +136,8 @@ def test_what_is_stored_comes_back_the_same(
         )  # fmt: skip
         task = TaskRow(done.execution_id, "a", 0, 0, text, text, number % 2 == 0, "failed", text)
         with bench.store.unit() as unit:
-            unit.save_step(step)
-            unit.save_task(task)
+            unit.save(step)
+            unit.save(task)
         assert list(bench.store.reader.steps(done.execution_id)) == [step]
         assert list(bench.store.reader.tasks(done.execution_id, "a", 0)) == [task]
         bench.close()

@@ -10,7 +10,7 @@ import pytest
 
 from sam_tui.adapters.workflows import open_workflows
 from sam_tui.core.workflow.execution.tickets import mint_token, read_token, token_hash
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from tests.workflow.bench import DONE, Bench, code_of, opened
 
 TWO = "steps: [{id: a, prompt: a}, {id: b, prompt: b, needs: [a]}]"
@@ -33,9 +33,9 @@ def test_a_token_has_the_documented_shape_and_256_random_bits(bench: Bench) -> N
     token = done.opened[0].token
     assert "=" not in token
     said = read_token(token)
-    assert (said.execution_id, said.step_name) == (done.execution_id, "a")
-    assert said.issued_at == "1970-01-12T13:46:40.000Z"
-    assert len(bytes.fromhex(said.nonce)) == 32
+    assert (said["execution_id"], said["step_name"]) == (done.execution_id, "a")
+    assert said["issued_at"] == "1970-01-12T13:46:40.000Z"
+    assert len(bytes.fromhex(said["nonce"])) == 32
     padded = token + "=" * (-len(token) % 4 or 1)  # as some clients send it
     assert (read_token(padded), token_hash(padded)) == (said, token_hash(token))
     assert mint_token("e", "s", "a", 0.0)[0] != mint_token("e", "s", "a", 0.0)[0]
@@ -49,7 +49,7 @@ def test_the_store_holds_no_token_only_its_hash(bench: Bench) -> None:
         file.read_bytes() for file in (bench.folder / "data").iterdir() if file.is_file()
     )
     assert token.encode() not in raw
-    assert read_token(token).nonce.encode() not in raw
+    assert read_token(token)["nonce"].encode() not in raw
     assert token_hash(token).encode() in raw
 
 

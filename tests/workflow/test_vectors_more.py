@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from sam_tui.core.workflow.execution.case import require_next
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import VERBS, VerbName
+from sam_tui.core.workflow.views import VERBS, VerbName, WorkflowRefused
 from tests.workflow.bench import DONE, Bench, code_of, opened
 
 pytestmark = pytest.mark.requirement("workflow:vectors")

@@ -137,6 +137,7 @@ _SCRIPTS: tuple[tuple[str, str], ...] = (
         """,
     ),
 )
+"""``edges`` is for earlier versions of the program, which may run beside this one and write it."""
 
 
 def _statements(sql: str) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
     AttemptRow,
-    EdgeRow,
     EventQuery,
     EventRow,
     EvidenceRow,
@@ -130,7 +129,7 @@ class SqliteReader:
 
     def steps(self, execution: str) -> Sequence[StepRow]:
         """All steps by position."""
-        return self._all(StepRow, "steps", "execution = ? ORDER BY position, id", execution)
+        return self._of(execution, StepRow, "steps", "position, id")
 
     def step(self, execution: str, step: str) -> StepRow | None:
         """The step of an id, None if there is none."""
@@ -138,12 +137,7 @@ class SqliteReader:
 
     def attempts(self, execution: str, *, step: str = "", status: str = "") -> Sequence[AttemptRow]:
         """Attempts in the order they began."""
-        where, values = "execution = ?", [execution]
-        for name, value in (("step", step), ("status", status)):
-            if value:
-                where += f" AND {name} = ?"
-                values.append(value)
-        return self._all(AttemptRow, "attempts", f"{where} ORDER BY rowid", *values)
+        return self._of(execution, AttemptRow, "attempts", "rowid", step=step, status=status)
 
     def attempt_of(self, conversation: str) -> AttemptRow | None:
         """The open attempt that a conversation works on."""
@@ -157,29 +151,17 @@ class SqliteReader:
         where = "execution = ? AND step = ? AND revision = ? ORDER BY position"
         return self._all(TaskRow, "tasks", where, execution, step, revision)
 
-    def edges(self, execution: str) -> Sequence[EdgeRow]:
-        """Every edge."""
-        return self._all(EdgeRow, "edges", "execution = ? ORDER BY made_at", execution)
-
     def token(self, hash_: str) -> TokenRow | None:
         """A token by its hash."""
         return self._one(TokenRow, "tokens", "hash = ?", hash_)
 
     def evidence(self, execution: str, *, attempt: str = "") -> Sequence[EvidenceRow]:
         """The evidence that the host recorded, in order."""
-        where, values = "execution = ?", [execution]
-        if attempt:
-            where += " AND attempt = ?"
-            values.append(attempt)
-        return self._all(EvidenceRow, "evidence", f"{where} ORDER BY rowid", *values)
+        return self._of(execution, EvidenceRow, "evidence", "rowid", attempt=attempt)
 
     def artifacts(self, execution: str, *, step: str = "") -> Sequence[ArtifactRow]:
         """Artifacts without their text."""
-        where, values = "execution = ?", [execution]
-        if step:
-            where += " AND step = ?"
-            values.append(step)
-        return self._all(ArtifactRow, "artifacts", f"{where} ORDER BY rowid", *values)
+        return self._of(execution, ArtifactRow, "artifacts", "rowid", step=step)
 
     def artifact(self, artifact: str) -> ArtifactRow | None:
         """The artifact of an id, None if there is none."""
@@ -253,6 +235,14 @@ class SqliteReader:
     def _one(self, kind: type[Any], table: str, where: str, *values: Any) -> Any:
         row = self._run(f"{select(kind, table)} WHERE {where}", *values).fetchone()
         return load(kind, row) if row else None
+
+    def _of(
+        self, execution: str, kind: type[Any], table: str, order: str, **filters: str
+    ) -> list[Any]:
+        """The rows of an execution whose columns have these values; an empty one does not restrict."""
+        named = {"execution": execution, **{k: v for k, v in filters.items() if v}}
+        where = " AND ".join(f"{name} = ?" for name in named)
+        return self._all(kind, table, f"{where} ORDER BY {order}", *named.values())
 
     def _all(self, kind: type[Any], table: str, where: str, *values: Any) -> list[Any]:
         return load_all(kind, self._run(f"{select(kind, table)} WHERE {where}", *values))

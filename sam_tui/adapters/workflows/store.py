@@ -8,7 +8,7 @@ import fcntl
 import hashlib
 import os
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -35,6 +35,18 @@ _PUT = (
     "UPDATE executions SET started_at = started_at + :ahead, updated_at = updated_at + :ahead"
     " WHERE state IN ('running', 'paused')",
 )
+_TABLES: Mapping[type, tuple[str, tuple[str, ...]]] = {
+    workflows.ExecutionRow: ("executions", ("id",)),
+    workflows.StepRow: ("steps", ("execution", "id")),
+    workflows.AttemptRow: ("attempts", ("id",)),
+    workflows.TaskRow: ("tasks", ("execution", "step", "revision", "position")),
+    workflows.TokenRow: ("tokens", ("hash",)),
+    workflows.EvidenceRow: ("evidence", ("id",)),
+    workflows.ArtifactRow: ("artifacts", ("id",)),
+    workflows.FindingRow: ("findings", ("id",)),
+    workflows.KnownFile: ("files", ("path",)),
+}
+"""The table of each kind of row, and its key."""
 _EVENT = tuple(name for name in columns(workflows.EventRow) if name != "seq")
 _APPEND = f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({', '.join('?' for _ in _EVENT)})"
 
@@ -59,32 +71,9 @@ class SqliteUnit(SqliteReader):
                 run(sql, {"ahead": ahead})
         run("INSERT OR REPLACE INTO clock VALUES (1, ?, ?, ?)", (boot, now, running))
 
-    def save_execution(self, row: workflows.ExecutionRow) -> None:
-        """Insert or replace."""
-        self._save(row, "executions", ("id",))
-
-    def save_step(self, row: workflows.StepRow) -> None:
-        """Insert or replace."""
-        self._save(row, "steps", ("execution", "id"))
-
-    def save_attempt(self, row: workflows.AttemptRow) -> None:
-        """Insert or replace."""
-        self._save(row, "attempts", ("id",))
-
-    def save_task(self, row: workflows.TaskRow) -> None:
-        """Insert or replace."""
-        self._save(row, "tasks", ("execution", "step", "revision", "position"))
-
-    def save_edge(self, row: workflows.EdgeRow) -> None:
-        """Insert an edge; an existing one is unchanged."""
-        sql = upsert(workflows.EdgeRow, "edges", columns(workflows.EdgeRow)).partition(
-            " ON CONFLICT"
-        )[0]
-        self._connection.execute(f"{sql} ON CONFLICT DO NOTHING", values(row))
-
-    def save_token(self, row: workflows.TokenRow) -> None:
-        """Insert or replace."""
-        self._save(row, "tokens", ("hash",))
+    def save(self, row: workflows.StoredRow | workflows.ArtifactRow) -> None:
+        """Insert or replace; the words of a finding follow by trigger."""
+        self._connection.execute(upsert(type(row), *_TABLES[type(row)]), values(row))
 
     def spend_token(self, hash_: str, at: float) -> bool:
         """Mark a token as used, if it is neither used nor revoked; whether that worked."""
@@ -99,29 +88,17 @@ class SqliteUnit(SqliteReader):
             (why, attempt, keep),
         )
 
-    def save_evidence(self, row: workflows.EvidenceRow) -> None:
-        """Insert or replace."""
-        self._save(row, "evidence", ("id",))
-
     def save_artifact(self, row: workflows.ArtifactRow, text: str) -> None:
         """Insert or replace, with the text."""
-        self._save(row, "artifacts", ("id",))
+        self.save(row)
         self._connection.execute(
             "INSERT OR REPLACE INTO artifact_texts VALUES (?, ?)",
             (row.id, text.encode("utf-8", "replace")),
         )
 
-    def save_finding(self, row: workflows.FindingRow) -> None:
-        """Insert or replace; the words follow by trigger."""
-        self._save(row, "findings", ("id",))
-
     def pin(self, sha256: str, text: str) -> None:
         """Store a text under its hash."""
         self._connection.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (sha256, text))
-
-    def save_file(self, row: workflows.KnownFile) -> None:
-        """Insert or replace."""
-        self._save(row, "files", ("path",))
 
     def delete_execution(self, execution: str) -> None:
         """Remove an execution with all that is its own; accepted findings stay."""
@@ -137,9 +114,6 @@ class SqliteUnit(SqliteReader):
         position = columns(workflows.EventRow).index("seq")
         cursor = self._connection.execute(_APPEND, fields[:position] + fields[position + 1 :])
         return int(cursor.lastrowid or 0)
-
-    def _save(self, row: object, table: str, key: tuple[str, ...]) -> None:
-        self._connection.execute(upsert(type(row), table, key), values(row))
 
 
 class SqliteWorkflows(SqliteDatabase):

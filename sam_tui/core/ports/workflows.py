@@ -1,6 +1,6 @@
 """Workflows on disk: rows, and the unit of work that changes them.
 
-A row has everything that is stored about a thing; ``save_*`` inserts or replaces it by its key. Times
+A row has everything that is stored about a thing; ``save`` inserts or replaces it by its key. Times
 are seconds since the epoch. Fields that end in ``_json`` hold one JSON value as text; most have a
 property without that ending, which reads it.
 """
@@ -141,17 +141,6 @@ class TaskRow:
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeRow:
-    """``before`` must be done first (``needs``), or led back to ``after`` (``rollback``)."""
-
-    execution: str
-    before: str
-    after: str
-    kind: Literal["needs", "rollback"]
-    made_at: float
-
-
-@dataclass(frozen=True, slots=True)
 class TokenRow:
     """A continuation token by its SHA-256; the token itself is never stored."""
 
@@ -259,6 +248,12 @@ class KnownFile:
     missing_at: float | None = None
 
 
+StoredRow = (
+    ExecutionRow | StepRow | AttemptRow | TaskRow | TokenRow | EvidenceRow | FindingRow | KnownFile
+)
+"""The rows that are saved as they are; an artifact comes with its text, an event gets its number."""
+
+
 @dataclass(frozen=True, slots=True)
 class FindingQuery:
     """A filter on findings; empty fields do not restrict. ``text`` is searched as words."""
@@ -310,7 +305,6 @@ class WorkflowReader(Protocol):
         ...
 
     def tasks(self, execution: str, step: str, revision: int) -> Sequence[TaskRow]: ...
-    def edges(self, execution: str) -> Sequence[EdgeRow]: ...
     def token(self, hash_: str) -> TokenRow | None: ...
     def evidence(self, execution: str, *, attempt: str = "") -> Sequence[EvidenceRow]: ...
     def artifacts(self, execution: str, *, step: str = "") -> Sequence[ArtifactRow]: ...
@@ -351,12 +345,10 @@ class WorkflowUnit(WorkflowReader, Protocol):
         """
         ...
 
-    def save_execution(self, row: ExecutionRow) -> None: ...
-    def save_step(self, row: StepRow) -> None: ...
-    def save_attempt(self, row: AttemptRow) -> None: ...
-    def save_task(self, row: TaskRow) -> None: ...
-    def save_edge(self, row: EdgeRow) -> None: ...
-    def save_token(self, row: TokenRow) -> None: ...
+    def save(self, row: StoredRow) -> None:
+        """Insert a row, or replace the one with its key."""
+        ...
+
     def spend_token(self, hash_: str, at: float) -> bool:
         """Compare and swap: whether it was unused and not revoked, and is used from now on."""
         ...
@@ -365,11 +357,8 @@ class WorkflowUnit(WorkflowReader, Protocol):
         """No unused token of an attempt is good any more, but for the ``keep`` newest."""
         ...
 
-    def save_evidence(self, row: EvidenceRow) -> None: ...
     def save_artifact(self, row: ArtifactRow, text: str) -> None: ...
-    def save_finding(self, row: FindingRow) -> None: ...
     def pin(self, sha256: str, text: str) -> None: ...
-    def save_file(self, row: KnownFile) -> None: ...
     def delete_execution(self, execution: str) -> None:
         """Delete an execution and everything that belongs to it, except accepted findings."""
         ...

@@ -12,22 +12,21 @@ from typing import Any, cast
 from sam_tui.core.clock import iso
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery, EventRow
+from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
 from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.execution.output import RESULT, SUMMARY
 from sam_tui.core.workflow.execution.tickets import task_folder
-from sam_tui.core.workflow.records import MOST_READ, SERVICE_CHOSEN, SYNTHESIZE, TASK_MATCHED
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE, TASK_MATCHED
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import MODES, Advanced, ExecutionView, ModelStep, StepView
+from sam_tui.core.workflow.views import MODES, Advanced, ExecutionView, StepView, WorkflowRefused
 
 PLAN = "plan"
 """The name of the bundled workflow that makes a plan."""
-_STATUS = {"completed": "COMPLETED", "failed": "FAILED", "running": "RUNNING", "skipped": "SKIPPED"}
 _MATERIAL = 60_000
 """The most characters of results that are synthesised."""
 Fields = dict[str, object]
-RequireModels = Callable[[Iterable[ModelStep], str], None]
+RequireModels = Callable[[Iterable[Step | StepView], str], None]
 """Raises ``ConfigurationError`` if steps of a task with this AI service have no model."""
 
 
@@ -119,15 +118,15 @@ class PlannedTasks:
     def _planned(self, task: str, *, hold: bool, name: str, service: str) -> Advanced:
         """By the template whose matcher fits, else by a planner."""
         match = self._workflows.catalog.match(task)
+        planning = {"task": task, "review": "true" if hold else "false"}
+        workflow, params = match or (PLAN, planning)
         if not (hold and match):
-            workflow = match.name if match else PLAN
             self._require_models(self._workflows.catalog.certain(workflow), service)
+        held = hold and match is not None
+        done = self._workflows.start(workflow, params, execution_id=name, hold=held)
         if match is not None:
-            advance = self._workflows.start(match.name, match.params, execution_id=name, hold=hold)
-            self._workflows.notes.add_note(advance.execution_id, TASK_MATCHED, {"task": task})
-            return advance
-        params = {"task": task, "review": "true" if hold else "false"}
-        return self._workflows.start(PLAN, params, execution_id=name)
+            self._workflows.notes.add_note(done.execution_id, TASK_MATCHED, {"task": task})
+        return done
 
     def _carried_out(self, task_id: str, service: str) -> str:
         """Approve a waiting plan, reopen failed steps, or resume a paused execution."""
@@ -171,7 +170,7 @@ class PlannedTasks:
             entries.append(
                 sub_task(specs[id_])
                 | {
-                    "status": _STATUS.get(step.status, "PENDING"),
+                    "status": step.status.upper(),
                     "processed_result_data": output.get("processed_result_data", raw),
                     "raw_result_data": raw,
                     "error_details": {"message": step.error} if step.error else None,
@@ -217,13 +216,13 @@ _DECISIONS = {
     "question_answered": "A person decided",
 }
 """Events that are decisions, each with its heading."""
-_STATES = {"completed": "COMPLETED", "abandoned": "ABANDONED", "running": "RUNNING"}
 
 
 class MemoryBank:
     """The files of one task, from the store's present content. Each method raises ``WorkflowRefused``."""
 
     def __init__(self, workflows: Workflows, task_id: str) -> None:
+        self._seen = 0
         self._workflows = workflows
         self._task = task_id
         self._planned = PlannedTasks(workflows)
@@ -234,31 +233,28 @@ class MemoryBank:
         created_at = self._workflows.records.execution(self._task).created_at
         return f"{task_folder(self._task, created_at)}/memory_bank"
 
-    def definition(self) -> BankFile:
-        """Return the file with the task, written before a plan is made."""
-        return "task_definition.md", f"# Task\n\n{self._planned.task_of(self._task)}\n"
+    def first_files(self) -> list[BankFile]:
+        """The files that are written before anything is planned or carried out."""
+        return [
+            ("task_definition.md", f"# Task\n\n{self._planned.task_of(self._task)}\n"),
+            self._context(),
+        ]
 
-    def context(self) -> BankFile:
-        """The working context: written at the beginning and whenever a step has ended."""
-        context = self._workflows.records.context(self._task)
-        return "current_working_context.json", _json(context)
+    def step_files(self) -> list[BankFile]:
+        """The files that are written when a step has ended: decisions where some followed the last look."""
+        events = self._events(self._seen)
+        self._seen = events[-1].seq if events else self._seen
+        decided = any(event.type in _DECISIONS for event in events)
+        return [self._context(), *([self._decisions()] if decided else ())]
 
-    def decisions(self) -> BankFile:
-        """Plans, approvals and failures that were planned around."""
-        return "key_decisions_and_learnings.md", _decisions(self._events())
-
-    def decided(self, after: int) -> tuple[bool, int]:
-        """Whether decisions follow the event with this number, and the number of the newest event."""
-        events = self._events(after)
-        newest = events[-1].seq if events else after
-        return any(event.type in _DECISIONS for event in events), newest
-
-    def archive(self) -> list[BankFile]:
-        """The files that are written when the task has ended."""
+    def last_files(self) -> list[BankFile]:
+        """The files that are written once the task has ended or waits for a person."""
         result = self._planned.result(self._task)
         answer = result["finalAnswer"] or "There is none yet."
         log = _log(result["executedPlan"], str(result["message"]))
         return [
+            self._context(),
+            self._decisions(),
             ("final_answer_archive.md", f"# Answer\n\n{answer}\n"),
             ("execution_log_summary.md", log),
             *self._summaries(),
@@ -267,8 +263,24 @@ class MemoryBank:
         ]
 
     def files(self) -> list[BankFile]:
-        """All files of the bank in the order in which they are written."""
-        return [self.definition(), self.context(), self.decisions(), *self.archive()]
+        """All files of the bank in the order in which they are written (seed 002, 4.1)."""
+        return [*self.first_files()[:1], *self.last_files()]
+
+    def _context(self) -> BankFile:
+        context = self._workflows.records.context(self._task)
+        return "current_working_context.json", _json(context)
+
+    def _decisions(self) -> BankFile:
+        """Plans, approvals and failures that were planned around."""
+        lines = ["# Decisions and learnings", ""]
+        for event in self._events():
+            if event.type in _DECISIONS:
+                data = event.data.items()
+                about = "; ".join(
+                    f"{name}: {value}" for name, value in data if name != "fingerprint"
+                )
+                lines.append(f"- {iso(event.at)} {_DECISIONS[event.type]} ({event.step}): {about}")
+        return "key_decisions_and_learnings.md", "\n".join(lines) + "\n"
 
     def _summaries(self) -> list[BankFile]:
         """Long results, their summaries, and the hash that a summary is found by."""
@@ -277,7 +289,7 @@ class MemoryBank:
             if row.name not in (RESULT, SUMMARY):
                 continue
             name = f"{row.step.replace('/', '_')}_{row.name}"
-            files.append((name, records.read_artifact(row.id, 0, MOST_READ).text))
+            files.append((name, records.read_artifact(row.id).text))
             if row.name == SUMMARY:
                 files.append((f"{name}.meta.json", _json(row.metadata)))
         return files
@@ -291,14 +303,16 @@ class MemoryBank:
         view = self._workflows.records.execution(self._task)
         steps = self._workflows.records.steps(self._task)
         failed = next((step for step in steps if step.error and step.status != "completed"), None)
-        made = "PLAN_GENERATED" if result["plan"] else "PLANNING"
-        broken = "FAILED_EXECUTION" if result["plan"] else "FAILED_PLANNING"
-        ended = broken if view.state in ("failed", "diverged") else made
+        broken = view.state in ("failed", "diverged")
+        status = (
+            ("FAILED_PLANNING", "FAILED_EXECUTION") if broken else ("PLANNING", "PLAN_GENERATED")
+        )
+        settled = view.state in ("completed", "abandoned", "running")
         error = {"reason": view.reason, "failedStep": failed.id if failed else None}
         return {
             "taskId": self._task,
             "userTaskString": result["originalTask"],
-            "status": _STATES.get(view.state, ended),
+            "status": view.state.upper() if settled else status[bool(result["plan"])],
             "plan": result["plan"],
             "plan_source": "llm" if view.workflow == PLAN else "template",
             "executionContext": result["executedPlan"],
@@ -308,56 +322,6 @@ class MemoryBank:
             "createdAt": iso(view.created_at),
             "updatedAt": iso(view.updated_at),
         }
-
-
-class BankWriter:
-    """Writes the bank of a task while it is driven, in the order of seed 002, 4.1.
-
-    A file that cannot be written is reported once and ends nothing: the store has its content.
-    """
-
-    def __init__(
-        self, bank: MemoryBank, save: Callable[[str, str], None], report: Callable[[str], None]
-    ) -> None:
-        self._bank = bank
-        self._save = save
-        self._report = report
-        self._folder = bank.folder
-        self._seen = 0
-        self._broken = False
-
-    def begin(self) -> None:
-        """Before anything is planned or carried out."""
-        self._write([self._bank.definition(), self._bank.context()])
-
-    def step(self) -> None:
-        """A step has ended."""
-        decided, self._seen = self._bank.decided(self._seen)
-        self._write([self._bank.context(), *([self._bank.decisions()] if decided else ())])
-
-    def end(self) -> None:
-        """Write the bank once the execution has ended or waits for a person."""
-        self._write([self._bank.context(), self._bank.decisions(), *self._bank.archive()])
-
-    def _write(self, files: Sequence[BankFile]) -> None:
-        if self._broken:
-            return
-        try:
-            for name, text in files:
-                self._save(f"{self._folder}/{name}", text)
-        except OSError as error:
-            self._report(f"The memory bank cannot be written: {error.strerror}.")
-            self._broken = True
-
-
-def _decisions(events: Sequence[EventRow]) -> str:
-    lines = ["# Decisions and learnings", ""]
-    for event in events:
-        if event.type in _DECISIONS:
-            data = event.data.items()
-            about = "; ".join(f"{name}: {value}" for name, value in data if name != "fingerprint")
-            lines.append(f"- {iso(event.at)} {_DECISIONS[event.type]} ({event.step}): {about}")
-    return "\n".join(lines) + "\n"
 
 
 def _log(executed: object, message: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
-    AttemptRow,
     EventQuery,
     EvidenceRow,
     ExecutionRow,
@@ -19,11 +18,16 @@ from sam_tui.core.ports.workflows import (
 from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.references import fill
-from sam_tui.core.workflow.execution.case import living, needs_of, pinned_definition, spec_of
-from sam_tui.core.workflow.execution.context import ended_attempts, working_context
+from sam_tui.core.workflow.execution.case import (
+    living,
+    needs_of,
+    pinned_definition,
+    spec_of,
+    stored_execution,
+)
+from sam_tui.core.workflow.execution.context import working_context
 from sam_tui.core.workflow.execution.output import SUMMARY
 from sam_tui.core.workflow.gate import spelled
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import (
     RUNNER,
     AttemptView,
@@ -32,6 +36,7 @@ from sam_tui.core.workflow.views import (
     StepView,
     TextChunk,
     Totals,
+    WorkflowRefused,
 )
 
 SYNTHESIZE = "synthesize"
@@ -62,7 +67,7 @@ class WorkflowRecords:
 
     def execution(self, execution: str) -> ExecutionView:
         """One execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
-        return self._view(self._row(execution))
+        return self._view(stored_execution(self.reader, execution))
 
     def executions(self, *, state: str = "", limit: int = 50) -> tuple[ExecutionView, ...]:
         """Executions, newest first."""
@@ -107,20 +112,16 @@ class WorkflowRecords:
         events = self.reader.events(query)
         return str(events[0].data.get(key, "")) if events else ""
 
-    def ended(self, execution: str) -> int:
-        """Return how many attempts at steps of plans have ended, by which a refined context ages."""
-        return ended_attempts(self.reader.attempts(execution))
-
     def summary(self, execution: str, digest: str) -> str:
         """The summary of a result by the SHA-256 of its text; empty where there is none."""
         for row in self.reader.artifacts(execution):
             if row.name == SUMMARY and row.metadata.get("originalContentHash") == digest:
-                return self.read_artifact(row.id, 0, MOST_READ).text
+                return self.read_artifact(row.id).text
         return ""
 
     def context(self, execution: str) -> dict[str, object]:
         """The present working context: progress, findings, questions, objective, errors."""
-        return working_context(self.reader, self._row(execution))
+        return working_context(self.reader, stored_execution(self.reader, execution))
 
     def history(self, execution: str) -> tuple[AttemptView, ...]:
         """Every attempt, in order."""
@@ -134,10 +135,10 @@ class WorkflowRecords:
 
     def artifacts(self, execution: str, step: str = "") -> Sequence[ArtifactRow]:
         """Artifacts of an execution without their text. Raises ``WorkflowRefused``."""
-        self._row(execution)
+        stored_execution(self.reader, execution)
         return self.reader.artifacts(execution, step=step)
 
-    def read_artifact(self, artifact: str, start: int = 0, length: int = 8192) -> TextChunk:
+    def read_artifact(self, artifact: str, start: int = 0, length: int = MOST_READ) -> TextChunk:
         """A range of an artifact in code points. Raises ``WorkflowRefused`` (``artifact_unknown``)."""
         if self.reader.artifact(artifact) is None:
             raise WorkflowRefused("artifact_unknown", f"There is no artifact {artifact!r}.")
@@ -147,7 +148,7 @@ class WorkflowRecords:
 
     def open_attempts(self, execution: str) -> set[tuple[str, int]]:
         """The open attempts of an execution that runs, by step and number."""
-        if self._row(execution).state != "running":
+        if stored_execution(self.reader, execution).state != "running":
             return set()
         return {(a.step, a.number) for a in self.reader.attempts(execution, status="open")}
 
@@ -174,17 +175,24 @@ class WorkflowRecords:
         return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
 
     def phase(self, conversation: str) -> Phase | None:
-        """The phase of a conversation: that of its claimed attempt, or of the execution it drives."""
-        if not conversation:
-            return None
-        attempt = self.reader.attempt_of(conversation)
-        if attempt is not None:
-            row = self.reader.execution(attempt.execution)
-            return None if row is None else self._phase(row, [attempt])
-        row = self.reader.driven_by(conversation)
+        """The phase of a conversation: that of its claimed attempt, or of the execution it drives.
+
+        It names the open step, or all of them when several are open in one conversation.
+        """
+        reader = self.reader
+        attempt = reader.attempt_of(conversation)
+        row = reader.execution(attempt.execution) if attempt else reader.driven_by(conversation)
         if row is None:
             return None
-        return self._phase(row, self.reader.attempts(row.id, status="open"))
+        attempts = [attempt] if attempt else reader.attempts(row.id, status="open")
+        definition = pinned_definition(reader, row.version)
+        rows = [reader.step(row.id, attempt.step) for attempt in attempts]
+        lists = [spec_of(definition, step).allowed for step in rows if step is not None]
+        names = ", ".join(attempt.step for attempt in attempts) or "(none)"
+        entries = chain.from_iterable(filter(None, lists))
+        tools = None if None in lists else tuple(dict.fromkeys(entries))
+        alone = any(attempt.driver == RUNNER for attempt in attempts)
+        return Phase(row.id, row.workflow, names, tools, row.state, alone)
 
     def digest(self, conversation: str) -> str:
         """The reminder: phase, tools, tasks, last failure, budgets and findings; empty without a phase."""
@@ -245,14 +253,8 @@ class WorkflowRecords:
             value = min(1.0, max(0.3, round(value, 2)))
         return value
 
-    def _row(self, execution: str) -> ExecutionRow:
-        row = self.reader.execution(execution)
-        if row is None:
-            raise execution_unknown(execution)
-        return row
-
     def _pinned(self, execution: str) -> tuple[ExecutionRow, WorkflowDefinition]:
-        row = self._row(execution)
+        row = stored_execution(self.reader, execution)
         return row, pinned_definition(self.reader, row.version)
 
     def _view(self, row: ExecutionRow) -> ExecutionView:
@@ -281,17 +283,6 @@ class WorkflowRecords:
             tools=spec.allowed,
             tasks=tuple(self.reader.tasks(row.execution, row.id, row.revision)) if listed else (),
         )
-
-    def _phase(self, row: ExecutionRow, attempts: Sequence[AttemptRow]) -> Phase:
-        """The open step, or all of them when several are open in one conversation."""
-        definition = pinned_definition(self.reader, row.version)
-        rows = [self.reader.step(row.id, attempt.step) for attempt in attempts]
-        lists = [spec_of(definition, step).allowed for step in rows if step is not None]
-        names = ", ".join(attempt.step for attempt in attempts) or "(none)"
-        entries = chain.from_iterable(filter(None, lists))
-        tools = None if None in lists else tuple(dict.fromkeys(entries))
-        alone = any(attempt.driver == RUNNER for attempt in attempts)
-        return Phase(row.id, row.workflow, names, tools, row.state, alone)
 
 
 def _line(text: str) -> str:

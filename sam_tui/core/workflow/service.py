@@ -15,21 +15,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from sam_tui.core.clock import Clock
 from sam_tui.core.ports.prompts import DefinitionSource
 from sam_tui.core.ports.workflows import EventRow, WorkflowStore
-from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.stages import Capability, capabilities_json, capabilities_of
+from sam_tui.core.workflow.execution.case import CAPABILITIES
 from sam_tui.core.workflow.execution.completion import RecordedCall, finish, keep_evidence
 from sam_tui.core.workflow.execution.output import read_output
 from sam_tui.core.workflow.execution.progress import advanced, begin, overdue, settled, time_out
 from sam_tui.core.workflow.execution.recovery import fail_step
-from sam_tui.core.workflow.execution.tickets import (
-    describe,
-    issue,
-    refused_token,
-    token_hash,
+from sam_tui.core.workflow.execution.tickets import describe, issue, refused_token, token_hash
+from sam_tui.core.workflow.execution.verbs import (
+    STEERING,
+    checked_params,
+    create,
+    needed_personas,
+    plan_again,
+    replan,
 )
-from sam_tui.core.workflow.execution.verbs import STEERING, Order, create, plan_again, replan
-from sam_tui.core.workflow.gate import conversation_gate
 from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.store import StepClaims, StoreUpkeep, Transactions, WorkflowNotes
 from sam_tui.core.workflow.views import Advanced, Failure, Ticket, VerbName
@@ -79,10 +80,15 @@ class Workflows:
         ``execution_id_invalid``, ``conversation_busy``.
         """
         definition = self.catalog.find(name)
-        capabilities = capabilities_json(self.capabilities()) if definition.plans else ""
-        order = Order(definition, self.catalog.personas(), params or {}, capabilities)
+        values = checked_params(definition, params or {})
+        texts = needed_personas(definition, self.catalog.personas(), values)
+        if definition.plans:
+            texts[CAPABILITIES] = capabilities_json(self.capabilities())
         with self._transactions.begin() as transaction:
-            case = create(transaction, order, execution=execution_id, conversation=conversation)
+            case = create(
+                transaction, definition, values, texts,
+                execution=execution_id, conversation=conversation,
+            )  # fmt: skip
             if hold:
                 return advanced(case, "waiting")
             begin(case)
@@ -109,7 +115,9 @@ class Workflows:
                 return time_out(case, attempt)
             read = read_output(case.spec(attempt.step), output)
             if not case.unit.spend_token(token_hash(token), case.now):
-                raise refused_token("token_replayed", "That token was used already.", attempt.step)
+                raise refused_token(
+                    "token_replayed", "That token was used already.", step=attempt.step
+                )
             case.record("token_validated", attempt.step, attempt.id)
             finish(case, attempt, read)
             return settled(case)
@@ -198,13 +206,3 @@ class Workflows:
                 return ()
             ticket = issue if mint else describe
             return tuple(ticket(case, a) for a in case.attempts() if (a.step, a.number) not in but)
-
-    # -- conversations ---------------------------------------------------------------------
-
-    def gate(self, conversation: str, scope: tuple[str, str] | None = None) -> Gate:
-        """The gate of a conversation, for ``Turn`` and ``Executor.plan``; it follows the phases.
-
-        Refusals name the phase, the call and the allowed tools. Engine verbs always pass. A
-        conversation without a phase is free, unless it was made for its ``scope`` execution and step.
-        """
-        return conversation_gate(lambda: self.records.phase(conversation), scope)

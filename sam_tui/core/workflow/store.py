@@ -26,16 +26,15 @@ from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction
 from sam_tui.core.workflow.execution.completion import (
     RecordedCall,
-    finding_row,
     keep_artifact,
     keep_evidence,
+    save_finding,
 )
 from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.execution.progress import settled
 from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call
 from sam_tui.core.workflow.execution.tickets import not_running, read_token, redeem
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Advanced, SyncReport
+from sam_tui.core.workflow.views import Advanced, WorkflowRefused
 
 DAY = 86_400.0
 
@@ -90,7 +89,7 @@ class Transactions:
     ) -> Generator[tuple[ExecutionCase, AttemptRow]]:
         """Return the open attempt of a token. A refusal of it or in the block is recorded."""
         text = read_token(token)
-        with self.refusals(text.execution_id, text.step_name), self.begin() as transaction:
+        with self.refusals(text["execution_id"], text["step_name"]), self.begin() as transaction:
             yield redeem(transaction, token, execution_id)
 
     @contextmanager
@@ -152,7 +151,7 @@ class StepClaims:
 
 
 def _claim(case: ExecutionCase, attempt: AttemptRow, driver: str, conversation: str) -> None:
-    case.unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
+    case.unit.save(replace(attempt, driver=driver, conversation=conversation))
     case.record("step_claimed", attempt.step, attempt.id, driver=driver)
 
 
@@ -164,28 +163,25 @@ class StoreUpkeep:
         self._catalog = catalog
         self._clock = clock
 
-    def sync(self) -> SyncReport:
-        """Compare the definition files with the remembered ones, and return the differences."""
+    def sync(self) -> dict[str, list[str]]:
+        """Compare the definition files with the remembered ones, and remember them.
+
+        Returns names of workflows and personas: ``added``, ``updated``, ``unchanged`` and ``missing``.
+        """
         recorded = {file.path: file for file in self._store.reader.known_files()}
-        names: dict[str, list[str]] = {"added": [], "updated": [], "unchanged": []}
+        report: dict[str, list[str]] = {"added": [], "updated": [], "unchanged": [], "missing": []}
         present: set[str] = set()
         with self._store.unit() as unit:
             for name, file in self._catalog.files():
-                names[_difference(recorded.get(file.path), file.sha256)].append(name)
+                report[_difference(recorded.get(file.path), file.sha256)].append(name)
                 present.add(file.path)
-                unit.save_file(KnownFile(file.origin, file.kind, file.path, name, file.sha256))
+                unit.save(KnownFile(file.origin, file.kind, file.path, name, file.sha256))
             missing = [
                 f for path, f in recorded.items() if path not in present and f.missing_at is None
             ]
             for file in missing:
-                unit.save_file(replace(file, missing_at=self._clock.now()))
-        return SyncReport(
-            added=tuple(names["added"]),
-            updated=tuple(names["updated"]),
-            unchanged=tuple(names["unchanged"]),
-            missing=tuple(file.name for file in missing),
-            problems=self._catalog.problems(),
-        )
+                unit.save(replace(file, missing_at=self._clock.now()))
+        return report | {"missing": [file.name for file in missing]}
 
     def prune(self, older_than: float = DAY) -> int:
         """Delete executions that ended longer ago than that many seconds; how many."""
@@ -242,7 +238,7 @@ class WorkflowNotes:
             row = case.steps[step]
             output = {**(row.output or {}), "processed_result_data": summary}
             text = json.dumps(output, ensure_ascii=False)
-            case.put(replace(row, output_json=text))
+            case.put(row, output_json=text)
             attempts = case.unit.attempts(execution, step=step, status="completed")
             if digest and attempts:
                 metadata: dict[str, object] = {
@@ -262,42 +258,40 @@ class WorkflowNotes:
         except ValueError as error:
             raise WorkflowRefused("finding_invalid", f"{error}.") from None
         with self._transactions.begin() as transaction:
-            row = finding_row(
-                draft, draft.source_execution_id, draft.step, draft.source_agent, transaction.now
-            )
+            row = save_finding(transaction.unit, draft, transaction.now)
             if draft.source_execution_id:
                 case = ExecutionCase.load(transaction, draft.source_execution_id)
                 case.record("finding_added", draft.step, finding=row.id, severity=row.severity)
-            transaction.unit.save_finding(row)
         return row
 
     def update_finding(self, finding: str, changes: Mapping[str, object]) -> FindingRow:
         """Change some fields. Raises ``WorkflowRefused`` for unknown ones and unknown findings."""
-        texts = {"title", "content", "severity", "category"}
-        allowed = {*texts, "tags", "status"}
+        names = {"title", "content", "severity", "category", "tags"}
+        allowed = {*names, "status"}
         if not changes or set(changes) - allowed:
             raise WorkflowRefused(
                 "finding_invalid", f"Change one or more of: {', '.join(sorted(allowed))}."
             )
-        fields = dict(changes)
-        status = fields.pop("status", None)
-        if status not in (None, "active", "deprecated"):
-            raise WorkflowRefused("finding_invalid", "status is active or deprecated.")
         with self._transactions.begin() as transaction:
-            row = _finding(transaction, finding)
-            before = {"tags": row.tags, **{name: getattr(row, name) for name in texts}}
+            row = transaction.unit.finding(finding)
+            if row is None:
+                raise WorkflowRefused("finding_unknown", f"There is no finding {finding!r}.")
+            status = changes.get("status", row.status)
+            if status not in ("active", "deprecated"):
+                raise WorkflowRefused("finding_invalid", "status is active or deprecated.")
+            fields = {name: changes.get(name, getattr(row, name)) for name in names}
             try:
-                draft = FindingDraft.model_validate({**before, **fields})
+                draft = FindingDraft.model_validate(fields)
             except ValidationError as error:
                 raise _invalid("finding_invalid", error) from None
             row = replace(
                 row,
-                **draft.model_dump(include=texts),
+                **draft.model_dump(include=names - {"tags"}),
                 tags_json=json.dumps(list(draft.tags), ensure_ascii=False),
-                status=status or row.status,
+                status=status,
                 updated_at=transaction.now,
             )
-            transaction.unit.save_finding(row)
+            transaction.unit.save(row)
         return row
 
     def add_evidence(self, calls: Sequence[RecordedCall]) -> None:
@@ -325,13 +319,6 @@ class WorkflowNotes:
             )
 
 
-def _finding(transaction: Transaction, finding: str) -> FindingRow:
-    row = transaction.unit.finding(finding)
-    if row is None:
-        raise WorkflowRefused("finding_unknown", f"There is no finding {finding!r}.")
-    return row
-
-
 def _invalid(code: str, error: ValidationError) -> WorkflowRefused:
     faults = faults_of(error)
-    return WorkflowRefused(code, f"{'; '.join(faults)}.", details={"faults": faults})
+    return WorkflowRefused(code, f"{'; '.join(faults)}.", faults=faults)

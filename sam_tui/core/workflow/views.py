@@ -1,16 +1,12 @@
-"""The verbs of the workflow service, and their answers: frozen data, times in seconds (UTC)."""
+"""The verbs of the workflow service, their answers (frozen data, times in seconds, UTC), and refusals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
-from sam_tui.core.ports.workflows import (
-    AttemptRow,
-    ExecutionRow,
-    ExecutionState,
-    StepRow,
-    TaskRow,
-)
+from sam_tui.core.errors import SamError
+from sam_tui.core.inquiry import chosen
+from sam_tui.core.ports.workflows import AttemptRow, ExecutionRow, ExecutionState, StepRow, TaskRow
 
 RUNNER = "sam-tui run"
 """The driver of a step that has its own conversation."""
@@ -124,17 +120,6 @@ class Advanced:
     """The step to which the execution went back, if the outcome is ``rolled_back``."""
 
 
-class ModelStep(Protocol):
-    """The fields of a step that say whether it asks a model, and which."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def persona(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView(StepRow):
     """One step of an execution, with the fields of its definition or plan."""
@@ -209,20 +194,7 @@ class Phase:
     """Whether a driver made the conversation for this one step."""
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionView:
-    """A workflow that can be started. ``phases`` is midex's list, for either form."""
-
-    name: str
-    description: str
-    tags: tuple[str, ...]
-    complexity: str
-    origin: str
-    path: str
-    version: str
-    content: str
-    phases: tuple[Mapping[str, Any], ...]
-    params: Mapping[str, Mapping[str, Any]]
+Level = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,18 +204,59 @@ class DefinitionProblem:
     path: str
     line: int
     message: str
-    level: Literal["error", "warning"] = "error"
+    level: Level = "error"
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.level}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class SyncReport:
-    """The changes of the definition files since the last look: names of workflows and personas."""
+class WorkflowRefused(SamError):
+    """A call that was not possible. ``code`` is stable; ``details`` are plain JSON values."""
 
-    added: tuple[str, ...]
-    updated: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    missing: tuple[str, ...]
-    problems: tuple[DefinitionProblem, ...]
+    title = "The workflow refused"
+
+    def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.details = details
+
+    def as_object(self) -> dict[str, object]:
+        """The refusal as programs read it: ``{code, message, details}``."""
+        return {"code": self.code, "message": self.explain(), "details": dict(self.details)}
+
+
+def require_choice(text: str, choices: Sequence[str]) -> str:
+    """The choice that a text names, see ``chosen``. Raises ``WorkflowRefused`` (``choice_invalid``)."""
+    choice = chosen(text, choices)
+    if not choice:
+        raise WorkflowRefused(
+            "choice_invalid",
+            f"{text!r} is none of: {', '.join(choices)}.",
+            hint="Answer with one of these.",
+            choices=list(choices),
+        )
+    return choice
+
+
+def output_refused(
+    what: str, step: str, faults: Sequence[str], **details: object
+) -> WorkflowRefused:
+    """The refusal of an output or a plan that does not fit its step, naming every fault."""
+    return WorkflowRefused(
+        "output_invalid",
+        f"The {what} of step {step} does not fit: {'; '.join(faults)}.",
+        hint="Nothing has changed; a token stays valid. Correct it and send it again.",
+        step=step,
+        faults=list(faults),
+        **details,
+    )
+
+
+def execution_held(execution_id: str) -> WorkflowRefused:
+    """The refusal to drive what another drives."""
+    return WorkflowRefused(
+        "execution_held",
+        f"Another process drives execution {execution_id}.",
+        hint="Wait for it, or pause it first.",
+        execution_id=execution_id,
+    )

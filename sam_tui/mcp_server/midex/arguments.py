@@ -32,14 +32,9 @@ class NextStep(Arguments):
 
 
 class MidexExecution(Arguments):
-    """Arguments of verbs on an execution; ``word`` is the further argument of the verb."""
+    """Arguments of verbs on an execution."""
 
     execution_id: str = Field(min_length=1)
-
-    @property
-    def word(self) -> str:
-        """Empty: no word."""
-        return ""
 
 
 class MidexReason(MidexExecution):
@@ -47,29 +42,19 @@ class MidexReason(MidexExecution):
 
     reason: str = ""
 
-    @property
-    def word(self) -> str:
-        """The reason."""
-        return self.reason
-
 
 class MidexStep(MidexExecution):
     """Arguments of ``workflow.retry``."""
 
     step_name: str = Field(default="", description="the one that failed, unless given")
 
-    @property
-    def word(self) -> str:
-        """The step."""
-        return self.step_name
 
-
-STEERING: dict[str, type[MidexExecution]] = {
-    "": MidexExecution,
-    "reason": MidexReason,
-    "step": MidexStep,
+STEERING: dict[str, tuple[type[MidexExecution], str]] = {
+    "": (MidexExecution, ""),
+    "reason": (MidexReason, "reason"),
+    "step": (MidexStep, "step_name"),
 }
-"""The arguments of a verb, by the word that it takes."""
+"""The arguments of a verb by the word that it takes, and the argument with the word."""
 
 
 class ReadArtifact(Arguments):

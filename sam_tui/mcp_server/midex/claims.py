@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from sam_tui.core.workflow.lazy import LazyWorkflows
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Ticket
+from sam_tui.core.workflow.views import Ticket, WorkflowRefused
 from sam_tui.mcp_server.clients import Client
 
 

@@ -5,12 +5,8 @@ from dataclasses import asdict
 
 from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import ArtifactRow, EventRow, FindingRow
-from sam_tui.core.workflow.views import (
-    AttemptView,
-    DefinitionView,
-    ExecutionView,
-    Ticket,
-)
+from sam_tui.core.workflow.definitions.catalog import DefinitionView
+from sam_tui.core.workflow.views import AttemptView, ExecutionView, Ticket
 
 HOST_STEP = "The workbench runs this itself: call workflow.next_step with the token and any output."
 HUMAN_STEP = (
@@ -34,21 +30,23 @@ def duration(started: float | None, ended: float | None) -> int | None:
 
 def workflow_form(view: DefinitionView) -> dict[str, object]:
     """An entry of ``available_workflows``."""
+    definition = view.definition
     return {
         "name": view.name,
-        "description": view.description,
-        "tags": list(view.tags),
-        "complexity": view.complexity,
-        "phases": [dict(phase) for phase in view.phases],
+        "description": definition.description,
+        "tags": list(definition.tags),
+        "complexity": definition.complexity,
+        "phases": definition.phases,
     }
 
 
 def details_form(view: DefinitionView) -> dict[str, object]:
     """Return ``workflow_details``; ``params`` are the arguments of ``workflow.start`` besides the name."""
+    definition = view.definition
     return workflow_form(view) | {
-        "content": view.content,
-        "params": {name: dict(about) for name, about in view.params.items()},
-        "version": view.version,
+        "content": definition.content,
+        "params": definition.model_dump(mode="json", include={"params"})["params"],
+        "version": definition.fingerprint,
         "origin": view.origin,
     }
 

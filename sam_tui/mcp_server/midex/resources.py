@@ -11,8 +11,8 @@ import mcp_types as types
 
 from sam_tui.core.events import Event, WorkflowMoved
 from sam_tui.core.ports.workflows import EventQuery, FindingQuery
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import WorkflowRefused
 from sam_tui.mcp_server.clients import Client
 from sam_tui.mcp_server.json_text import sendable
 from sam_tui.mcp_server.library import NotFound
@@ -117,7 +117,9 @@ class MidexResources:
         ]  # fmt: skip
         for view in self._workflows.catalog.views():
             uri = str(ResourceAddress("workflow", "workflow_details", (view.name,)))
-            resources.append(_resource(uri, f"workflow_details {view.name}", view.description))
+            resources.append(
+                _resource(uri, f"workflow_details {view.name}", view.definition.description)
+            )
         for run in self._workflows.records.executions(limit=_LISTED):
             if run.state in ("idle", "running", "paused"):
                 resources += [

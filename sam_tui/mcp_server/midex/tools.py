@@ -27,9 +27,16 @@ from sam_tui.core.workflow.drivers.host_steps import (
     steer_with_person,
 )
 from sam_tui.core.workflow.execution.output import FindingDraft
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import FOR_MODELS, Advanced, ExecutionView, Ticket, VerbName
+from sam_tui.core.workflow.views import (
+    FOR_MODELS,
+    Advanced,
+    ExecutionView,
+    Ticket,
+    Verb,
+    WorkflowRefused,
+    execution_held,
+)
 from sam_tui.mcp_server.json_text import plain_json
 from sam_tui.mcp_server.midex import forms as forms
 from sam_tui.mcp_server.midex.arguments import (
@@ -47,14 +54,13 @@ from sam_tui.mcp_server.midex.resources import artifact_uri
 from sam_tui.mcp_server.toolbox import ToolRequest
 
 Answer = dict[str, Any]
-Verb = Callable[[Any, ToolRequest], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
     about: str
     arguments: type[Arguments]
-    verb: Verb
+    verb: Callable[[Any, ToolRequest], Awaitable[Answer]]
     reads: bool = False
     ends: bool = False
 
@@ -81,7 +87,7 @@ class MidexToolbox:
                 NextStep, self._next_step),
             **{
                 f"workflow.{verb.name}": _Entry(
-                    verb.about, STEERING[verb.word], self._steering(verb.name), ends=verb.ends)
+                    verb.about, STEERING[verb.word][0], self._steering(verb), ends=verb.ends)
                 for verb in FOR_MODELS
             },
             "workflow.read_artifact": _Entry(
@@ -149,7 +155,8 @@ class MidexToolbox:
                     f" {evidence}, and this server has no such tool.",
                     hint="Serve it with sam-tui mcp serve --profile all, or let our agent do it:"
                     f" sam-tui workflow run {definition.name}.",
-                    details={"step": step, "evidence": evidence},
+                    step=step,
+                    evidence=evidence,
                 )
         done = self._workflows.start(
             arguments.workflow_name, arguments.params, execution_id=arguments.execution_id
@@ -168,14 +175,14 @@ class MidexToolbox:
                 self._runtime.workflows.flush()
         return self._opened(self._workflows.advance(arguments.token, output), request)
 
-    def _steering(
-        self, verb: VerbName
-    ) -> Callable[[MidexExecution, ToolRequest], Awaitable[Answer]]:
+    def _steering(self, verb: Verb) -> Callable[[MidexExecution, ToolRequest], Awaitable[Answer]]:
         """Return the function that carries out a verb of the table."""
 
         async def steer(arguments: MidexExecution, request: ToolRequest) -> Answer:
+            field = STEERING[verb.word][1]
+            word = str(getattr(arguments, field)) if field else ""
             done = await steer_with_person(
-                self._workflows, self._person(request), verb, arguments.execution_id, arguments.word
+                self._workflows, self._person(request), verb.name, arguments.execution_id, word
             )
             return self._opened(done, request)
 

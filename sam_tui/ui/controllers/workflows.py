@@ -23,8 +23,9 @@ from sam_tui.ui.screens.run_lines import gate_words
 
 if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
+    from sam_tui.core.workflow.definitions.catalog import DefinitionView
     from sam_tui.core.workflow.service import Workflows
-    from sam_tui.core.workflow.views import DefinitionView, ExecutionView
+    from sam_tui.core.workflow.views import ExecutionView
     from sam_tui.ui.screens.runs import RunsScreen
 
 _GROUP = "workflow"
@@ -179,7 +180,7 @@ class WorkflowRuns:
     def _offer(self) -> None:
         """Pick a workflow to begin."""
         options = [
-            (Choice(view.name, view.description), partial(self._ask, view))
+            (Choice(view.name, view.definition.description), partial(self._ask, view))
             for view in self._workflows.catalog.views()
         ]
         empty = "There is no workflow: sam-tui workflow new makes one."
@@ -187,7 +188,7 @@ class WorkflowRuns:
 
     def _ask(self, view: "DefinitionView") -> None:
         """Ask for its parameters, then begin."""
-        if not view.params:
+        if not view.definition.params:
             self._start(view.name, {})
             return
 
@@ -195,7 +196,7 @@ class WorkflowRuns:
             if params is not None:
                 self._start(view.name, params)
 
-        self._app.push_screen(ParamForm(view.name, view.params), filled)
+        self._app.push_screen(ParamForm(view.name, view.definition.params), filled)
 
     def _start(self, name: str, params: dict[str, str]) -> None:
         try:

@@ -1,8 +1,8 @@
 """Forms: whether to go to another host, a key for a host, parameters of a workflow, a file to write."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -18,6 +18,9 @@ from sam_tui.ui.screens import STYLES
 from sam_tui.ui.widgets.key_frame import KeyFrame
 from sam_tui.ui.widgets.line_input import LineInput
 
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.definitions.model import Parameter
+
 
 class ParamForm(ModalScreen[dict[str, str] | None]):
     """A line for each parameter. The result maps their names to the typed text; None: not now."""
@@ -26,7 +29,7 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
     BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
     AUTO_FOCUS = "Input"
 
-    def __init__(self, workflow: str, params: Mapping[str, Mapping[str, object]]) -> None:
+    def __init__(self, workflow: str, params: "Mapping[str, Parameter]") -> None:
         super().__init__()
         self._workflow = workflow
         self._params = params
@@ -57,25 +60,21 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
             self.set_focus([*self._fields.values()][number])
             return
         for name, field in self._fields.items():
-            if self._params[name].get("required") and not field.value.strip():
+            if self._params[name].required and not field.value.strip():
                 self._note.update(Content(f"{name} is needed.").stylize("$warning"))
                 self.set_focus(field)
                 return
         self.dismiss({name: f.value for name, f in self._fields.items() if f.value.strip()})
 
 
-def _default(about: Mapping[str, object]) -> str:
-    value = about.get("default")
-    return value if isinstance(value, str) else ""
+def _default(about: "Parameter") -> str:
+    return about.default if isinstance(about.default, str) else ""
 
 
-def _label(name: str, about: Mapping[str, object]) -> Content:
-    need = "" if about.get("required") else " (optional)"
-    choices = about.get("choices")
-    offered = ""
-    if isinstance(choices, Sequence) and choices:
-        offered = f" · one of {', '.join(map(str, cast('Sequence[object]', choices)))}"
-    words = one_line(f"{about.get('description', '')}{offered}", 160)
+def _label(name: str, about: "Parameter") -> Content:
+    need = "" if about.required else " (optional)"
+    offered = f" · one of {', '.join(map(str, about.choices))}" if about.choices else ""
+    words = one_line(f"{about.description}{offered}", 160)
     return Content.assemble((name, "bold"), (need, "$text-disabled"), f"  {words}")
 
 

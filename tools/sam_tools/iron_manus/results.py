@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from sam_tui.core.display import Display
 from sam_tui.core.tooling.contract import ToolResult
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 
 INLINE = 120_000
 """The most characters of an answer: a JSON object, which must not be clipped."""

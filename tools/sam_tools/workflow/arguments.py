@@ -17,14 +17,9 @@ class WorkflowStart(Arguments):
 
 
 class OneExecution(Arguments):
-    """The id of an execution; ``word`` is the additional word of the verb."""
+    """The id of an execution."""
 
     executionId: str = _ID
-
-    @property
-    def word(self) -> str:
-        """Empty: these verbs take only an execution."""
-        return ""
 
 
 class Advance(Arguments):
@@ -49,22 +44,12 @@ class Reason(Arguments):
     reason: str = ""
     executionId: str = _ID
 
-    @property
-    def word(self) -> str:
-        """The reason."""
-        return self.reason
-
 
 class StepChoice(Arguments):
     """Arguments of retry."""
 
     step: str = Field(default="", description="default: the one that failed")
     executionId: str = _ID
-
-    @property
-    def word(self) -> str:
-        """The step."""
-        return self.step
 
 
 Steering = OneExecution | Reason | StepChoice

@@ -21,13 +21,12 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.offer import canonical
 from sam_tui.core.workflow.gate import spelled
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import FOR_MODELS
+from sam_tui.core.workflow.views import FOR_MODELS, Verb, WorkflowRefused
 
 if TYPE_CHECKING:
     from sam_tui.core.workflow.drivers.host_steps import Person
     from sam_tui.core.workflow.service import Workflows
-    from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket, VerbName
+    from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket
 
 
 def status_text(view: "ExecutionView", steps: "Sequence[StepView]") -> str:
@@ -101,7 +100,7 @@ class WorkflowTool:
             Operation("replan", "replace them", Plan, self._replan, _line("replan"),
                       schedule=Schedule.BLOCKING),
             *(
-                Operation(verb.name, verb.brief, STEERING[verb.word], self._steering(verb.name),
+                Operation(verb.name, verb.brief, STEERING[verb.word], self._steering(verb),
                           _line(verb.name), schedule=Schedule.BLOCKING)
                 for verb in FOR_MODELS
             ),
@@ -121,11 +120,12 @@ class WorkflowTool:
 
     def _list(self) -> ToolResult:
         views = self._workflows.catalog.views()
-        rows = tuple((v.name, v.origin, v.description) for v in views)
+        rows = tuple((v.name, v.origin, v.definition.description) for v in views)
         lines: list[str] = []
         for view in views:
-            params = [f"{n}{'' if p.get('required') else '?'}" for n, p in view.params.items()]
-            lines.append(f"- {view.name}({', '.join(params)}): {view.description}")
+            definition = view.definition
+            params = [f"{n}{'' if p.required else '?'}" for n, p in definition.params.items()]
+            lines.append(f"- {view.name}({', '.join(params)}): {definition.description}")
         text = "\n".join(lines) or "There are no workflows."
         return ToolResult(text, display=(Table(("workflow", "from", "about"), rows),))
 
@@ -227,18 +227,17 @@ class WorkflowTool:
             done = self._workflows.replan(execution, step, arguments.steps)
         return self._opened(done, context)
 
-    def _steering(
-        self, verb: "VerbName"
-    ) -> Callable[[Steering, ToolContext], Awaitable[ToolResult]]:
+    def _steering(self, verb: Verb) -> Callable[[Steering, ToolContext], Awaitable[ToolResult]]:
         """Return the function that carries out a verb of the table."""
 
         async def steer(arguments: Steering, context: ToolContext) -> ToolResult:
             from sam_tui.core.workflow.drivers.host_steps import steer_with_person
 
             execution = self._of(arguments.executionId, context)
+            word = str(getattr(arguments, verb.word)) if verb.word else ""
             with refusals_as_tool_errors():
                 done = await steer_with_person(
-                    self._workflows, self._person(context), verb, execution, arguments.word
+                    self._workflows, self._person(context), verb.name, execution, word
                 )
             return self._opened(done, context)
 

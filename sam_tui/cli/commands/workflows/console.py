@@ -14,7 +14,7 @@ from sam_tui.cli.options import Values, place_options, workspace_of
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import contract_output
 from sam_tui.core.clock import SystemClock
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:

@@ -1,45 +1,51 @@
 """The output of ``sam-tui workflow``: lines for people, objects for programs."""
 
+from typing import TYPE_CHECKING
+
 from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import EventRow
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import (
     Advanced,
-    DefinitionView,
     ExecutionView,
     StepView,
     Ticket,
+    WorkflowRefused,
 )
 
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.definitions.catalog import DefinitionView
 
-def definition_object(view: DefinitionView) -> dict[str, object]:
+
+def definition_object(view: "DefinitionView") -> dict[str, object]:
     """A workflow as an object."""
+    definition = view.definition
     return {
         "name": view.name,
-        "description": view.description,
-        "tags": list(view.tags),
-        "complexity": view.complexity,
+        "description": definition.description,
+        "tags": list(definition.tags),
+        "complexity": definition.complexity,
         "origin": view.origin,
         "path": view.path,
-        "version": view.version,
-        "params": {name: dict(about) for name, about in view.params.items()},
-        "phases": [dict(phase) for phase in view.phases],
+        "version": definition.fingerprint,
+        "params": definition.model_dump(mode="json", include={"params"})["params"],
+        "phases": definition.phases,
     }
 
 
-def definition_lines(view: DefinitionView) -> list[str]:
+def definition_lines(view: "DefinitionView") -> list[str]:
     """The parameters and steps of a workflow as text."""
-    lines = [f"{view.name}  ({view.origin}: {view.path})", view.description, ""]
-    for name, about in view.params.items():
-        need = "required" if about.get("required") else f"default {about.get('default')!r}"
-        choices = f"; one of {', '.join(map(str, about['choices']))}" if about["choices"] else ""
-        lines.append(f"  -p {name}=...  {about.get('description', '')} ({need}{choices})")
-    for phase in view.phases:
-        after = f" after {', '.join(phase['dependsOn'])}" if phase["dependsOn"] else ""
-        who = f" by {phase['agent']}" if phase["agent"] else ""
-        lines.append(f"  {phase['phase']}: {phase['kind']}{who}{after}")
-        if phase["description"]:
-            lines.append(f"    {phase['description']}")
+    definition = view.definition
+    lines = [f"{view.name}  ({view.origin}: {view.path})", definition.description, ""]
+    for name, about in definition.params.items():
+        need = "required" if about.required else f"default {about.default!r}"
+        choices = f"; one of {', '.join(map(str, about.choices))}" if about.choices else ""
+        lines.append(f"  -p {name}=...  {about.description} ({need}{choices})")
+    for step in definition.steps:
+        after = f" after {', '.join(step.needs)}" if step.needs else ""
+        who = f" by {step.persona}" if step.persona else ""
+        lines.append(f"  {step.id}: {step.kind}{who}{after}")
+        if step.description:
+            lines.append(f"    {step.description}")
     return lines
 
 

@@ -16,8 +16,7 @@ from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
 from sam_tui.core.text.invisible import json_visible
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import MODES
+from sam_tui.core.workflow.views import MODES, WorkflowRefused
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.prompt_input import read_prompt
 

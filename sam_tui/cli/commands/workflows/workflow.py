@@ -38,8 +38,7 @@ from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.text.nesting import json_object
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import VERBS, Advanced, Verb
+from sam_tui.core.workflow.views import VERBS, Advanced, Verb, WorkflowRefused
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
@@ -58,7 +57,7 @@ def list_command(**values: object) -> int:
         views = at.workflows.catalog.views()
         at.show(
             [definition_object(view) for view in views],
-            [f"{view.name}  ({view.origin})  {view.description}" for view in views],
+            [f"{view.name}  ({view.origin})  {view.definition.description}" for view in views],
         )
         for problem in at.workflows.catalog.lint():
             click.echo(terminal_safe(str(problem)), err=True)
@@ -97,10 +96,8 @@ def sync_command(**values: object) -> int:
     """Say which definition files were added, updated, unchanged or are missing since last time."""
     with open_console(values) as at:
         report = at.workflows.upkeep.sync()
-        names = ("added", "updated", "unchanged", "missing")
-        names_by_kind = {name: list(getattr(report, name)) for name in names}
         at.show(
-            names_by_kind, [f"{name}: {', '.join(names_by_kind[name]) or '-'}" for name in names]
+            report, [f"{change}: {', '.join(names) or '-'}" for change, names in report.items()]
         )
     return DONE
 

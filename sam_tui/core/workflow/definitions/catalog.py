@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sam_tui.core.ports.prompts import DefinitionFile, DefinitionSource
 from sam_tui.core.text.field_faults import fault_words
-from sam_tui.core.workflow.definitions.graph import definition_faults
+from sam_tui.core.workflow.definitions.graph import Place, definition_faults
 from sam_tui.core.workflow.definitions.model import (
     LONGEST_TASK,
     NAME,
@@ -22,8 +22,7 @@ from sam_tui.core.workflow.definitions.model import (
     WorkflowDefinition,
 )
 from sam_tui.core.workflow.definitions.stages import WorkerRole
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
+from sam_tui.core.workflow.views import DefinitionProblem, Level, WorkflowRefused
 
 _PHASE_KEYS = {ours: midex for midex, ours in PHASE_FIELDS.items()}
 
@@ -39,11 +38,13 @@ class CatalogEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateMatch:
-    """A definition that is the plan of a task, with the parameters that the task gives."""
+class DefinitionView:
+    """A workflow that can be started, by the name that it is started by, and its file."""
 
     name: str
-    params: Mapping[str, object]
+    definition: WorkflowDefinition
+    origin: str
+    path: str
 
 
 class WorkflowCatalog:
@@ -59,16 +60,13 @@ class WorkflowCatalog:
 
     def find(self, name: str) -> WorkflowDefinition:
         """A definition by name. Raises as ``view``."""
-        return self._usable(name)[0]
+        return self.view(name).definition
 
     def view(self, name: str) -> DefinitionView:
         """One definition for people and clients.
 
         Raises ``WorkflowRefused`` (``workflow_unknown``, ``workflow_untrusted``, ``workflow_invalid``).
         """
-        return _view(name, *self._usable(name))
-
-    def _usable(self, name: str) -> tuple[WorkflowDefinition, DefinitionFile]:
         self._refresh()
         entry = self._entries.get(name)
         if entry is None:
@@ -78,30 +76,32 @@ class WorkflowCatalog:
                 "workflow_unknown",
                 f"There is no workflow {name!r}.",
                 hint=f"There are: {names}." if not near else f"Did you mean {names}?",
-                details={"workflow": name},
+                workflow=name,
             )
         if not entry.file.trusted:
             raise WorkflowRefused(
                 "workflow_untrusted",
                 f"The workflow {name!r} is a file of this folder that you have not trusted.",
                 hint="Read it, then run sam-tui trust (in the workbench /trust).",
-                details={"workflow": name, "path": entry.file.path},
+                workflow=name,
+                path=entry.file.path,
             )
         if entry.definition is None or _errors(entry.problems):
             raise WorkflowRefused(
                 "workflow_invalid",
                 f"The workflow {name!r} has errors.",
                 hint="\n".join(map(str, entry.problems)),
-                details={"workflow": name, "problems": [str(p) for p in entry.problems]},
+                workflow=name,
+                problems=[str(p) for p in entry.problems],
             )
-        return entry.definition, entry.file
+        return DefinitionView(name, entry.definition, entry.file.origin, entry.file.path)
 
     def certain(self, name: str) -> Sequence[Step]:
         """Return the steps of a definition that run with any outcome of the others. Raises as ``find``."""
         return [step for step in self.find(name).steps if not step.when]
 
-    def match(self, task: str) -> TemplateMatch | None:
-        """The first definition by name whose matcher fits a task whole."""
+    def match(self, task: str) -> tuple[str, Mapping[str, object]] | None:
+        """The first definition by name whose matcher fits a task whole, and the task's parameters."""
         if len(task) > LONGEST_TASK:
             return None
         self._refresh()
@@ -109,14 +109,14 @@ class WorkflowCatalog:
             usable = entry.file.trusted and not _errors(entry.problems)
             params = entry.definition.matched(task) if entry.definition and usable else None
             if params is not None:
-                return TemplateMatch(name, params)
+                return name, params
         return None
 
     def views(self) -> tuple[DefinitionView, ...]:
         """Every definition that can be started, by name."""
         self._refresh()
         return tuple(
-            _view(name, entry.definition, entry.file)
+            DefinitionView(name, entry.definition, entry.file.origin, entry.file.path)
             for name, entry in sorted(self._entries.items())
             if entry.definition is not None and not _errors(entry.problems)
         )
@@ -138,16 +138,11 @@ class WorkflowCatalog:
         """Every definition file, with the name of the workflow that it defines."""
         return [(_name_of(file), file) for file in self._source.files()]
 
-    def problems(self) -> tuple[DefinitionProblem, ...]:
-        """All faults, in the order of the files."""
-        self._refresh()
-        return self._problems
-
     def lint(self, path: str = "") -> tuple[DefinitionProblem, ...]:
-        """All faults of the definitions, or those of the file at ``path``."""
-        if not path:
-            return self.problems()
+        """All faults of the definitions in the order of the files, or those of the file at ``path``."""
         self._refresh()
+        if not path:
+            return self._problems
         return _read_entry(self._source.read(path), self._personas).problems
 
     def create(self, name: str) -> str:
@@ -174,30 +169,27 @@ class WorkflowCatalog:
         name, file = entry.name, entry.file
         other = self._entries.get(name)
         if other is not None and file.origin == other.file.origin:
-            text = f"{name!r} is defined in {other.file.path} already"
-            problems.append(DefinitionProblem(file.path, file.line(("name",)), text))
+            problems.append(_problem(file, f"{name!r} is defined in {other.file.path} already"))
             return
         if other is not None and file.origin == "project":
             text = f"{name!r} comes from {other.file.origin} as well; this one is project/{name}"
-            problems.append(DefinitionProblem(file.path, file.line(("name",)), text, "warning"))
+            problems.append(_problem(file, text, level="warning"))
             name = f"project/{name}"
         self._entries[name] = entry
 
 
 def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> CatalogEntry:
     name = _name_of(file)
-    if file.fault:
-        return CatalogEntry(name, None, file, (_unreadable(file),))
-    if not NAME.fullmatch(name):
-        return CatalogEntry(name, None, file, (_misnamed(file, name),))
+    if unusable := _unusable(file, name):
+        return CatalogEntry(name, None, file, (unusable,))
     fields = {"name": name, **file.fields, "content": file.body}
     try:
         definition = WorkflowDefinition.model_validate(fields)
     except ValidationError as error:
         return CatalogEntry(name, None, file, _shape_problems(file, error))
     problems = tuple(
-        DefinitionProblem(file.path, file.line(_in_file(fault.path, file)), fault.message)
-        for fault in definition_faults(definition, personas)
+        _problem(file, message, _in_file(path, file))
+        for path, message in definition_faults(definition, personas)
     )
     return CatalogEntry(name, definition, file, problems)
 
@@ -213,15 +205,15 @@ def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[Defin
                 "this is text: write it in quotes, because YAML reads words such as yes, no, on"
                 " and off, and digits, as another type"
             )
-        problems.append(DefinitionProblem(file.path, file.line(path), f"{where}: {text}"))
+        problems.append(_problem(file, f"{where}: {text}", path))
     return tuple(problems)
 
 
-def _in_file(path: tuple[str | int, ...], file: DefinitionFile) -> tuple[str | int, ...]:
+def _in_file(path: Place, file: DefinitionFile) -> Place:
     """A place of the definition as the file spells it: steps may be phases there."""
     if path[:1] != ("steps",) or "phases" not in file.fields or "steps" in file.fields:
         return path
-    head: tuple[str | int, ...] = ("phases", *path[1:2])
+    head: Place = ("phases", *path[1:2])
     return head + tuple(_PHASE_KEYS.get(p, p) if isinstance(p, str) else p for p in path[2:])
 
 
@@ -236,48 +228,48 @@ def _read_personas(
         if file.kind != "persona":
             continue
         name = _name_of(file)
-        if file.fault:
-            problems.append(_unreadable(file))
-        elif not NAME.fullmatch(name):
-            problems.append(_misnamed(file, name))
+        if unusable := _unusable(file, name):
+            problems.append(unusable)
         elif not file.body.strip():
             problems.append(DefinitionProblem(file.path, 1, f"the persona {name!r} has no text"))
         elif name in texts and (file.origin == "project" or file.origin == origins[name]):
             text = f"the persona {name!r} comes from {origins[name]} already; this one is not used"
-            problems.append(DefinitionProblem(file.path, file.line(("name",)), text, "warning"))
+            problems.append(_problem(file, text, level="warning"))
         else:
             texts[name], origins[name] = file.body.strip(), file.origin
             roles.pop(name, None)
-            if "tools" in file.fields:
-                _read_role(file, name, roles, problems)
+            tools = _tools_of(file)
+            if tools is None:
+                text = f"tools of the persona {name!r} must be a list of names"
+                problems.append(_problem(file, text, ("tools",)))
+            elif "tools" in file.fields:
+                roles[name] = WorkerRole(name, str(file.fields.get("description") or ""), tools)
     return texts, roles
 
 
-def _read_role(
-    file: DefinitionFile,
-    name: str,
-    roles: dict[str, WorkerRole],
-    problems: list[DefinitionProblem],
-) -> None:
-    """A persona with ``tools`` is a worker role."""
-    tools: object = file.fields["tools"]
+def _tools_of(file: DefinitionFile) -> tuple[str, ...] | None:
+    """The tools of a persona, which make it a worker role; None where they are no list of names."""
+    tools: object = file.fields.get("tools", [])
     names = cast("list[object]", tools) if isinstance(tools, list) else [None]
-    if not all(isinstance(tool, str) and tool for tool in names):
-        text = f"tools of the persona {name!r} must be a list of names"
-        problems.append(DefinitionProblem(file.path, file.line(("tools",)), text))
-        return
-    description = str(file.fields.get("description") or "")
-    roles[name] = WorkerRole(name, description, tuple(map(str, names)))
+    return tuple(map(str, names)) if all(isinstance(n, str) and n for n in names) else None
 
 
-def _misnamed(file: DefinitionFile, name: str) -> DefinitionProblem:
+def _problem(
+    file: DefinitionFile, text: str, path: Place = ("name",), *, level: Level = "error"
+) -> DefinitionProblem:
+    """Something wrong at a place of a file."""
+    return DefinitionProblem(file.path, file.line(path), text, level)
+
+
+def _unusable(file: DefinitionFile, name: str) -> DefinitionProblem | None:
+    """Return why a file defines nothing: it cannot be read, or has no proper name."""
+    if file.fault:
+        level = "error" if file.trusted else "warning"
+        return DefinitionProblem(file.path, file.fault_line, file.fault, level)
+    if NAME.fullmatch(name):
+        return None
     text = f"{name!r} is not a name: use up to 64 letters, digits, dots, dashes and underscores"
-    return DefinitionProblem(file.path, file.line(("name",)), text)
-
-
-def _unreadable(file: DefinitionFile) -> DefinitionProblem:
-    level = "error" if file.trusted else "warning"
-    return DefinitionProblem(file.path, file.fault_line, file.fault, level)
+    return _problem(file, text)
 
 
 def _name_of(file: DefinitionFile) -> str:
@@ -287,24 +279,3 @@ def _name_of(file: DefinitionFile) -> str:
 
 def _errors(problems: Sequence[DefinitionProblem]) -> bool:
     return any(problem.level == "error" for problem in problems)
-
-
-def _view(name: str, definition: WorkflowDefinition, file: DefinitionFile) -> DefinitionView:
-    phases = tuple(
-        {
-            "phase": step.id,
-            "agent": step.persona,
-            "description": step.description,
-            "dependsOn": list(step.needs),
-            "allowParallel": step.parallel,
-            "kind": step.kind,
-        }
-        for step in definition.steps
-    )
-    params = {
-        key: parameter.model_dump(mode="json") for key, parameter in definition.params.items()
-    }
-    return DefinitionView(
-        name, definition.description, definition.tags, definition.complexity, file.origin,
-        file.path, definition.fingerprint, definition.content, phases, params,
-    )  # fmt: skip

@@ -1,7 +1,6 @@
 """The steps of a definition as a graph: their order, and faults of order, names and references."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from sam_tui.core.workflow.definitions.model import (
@@ -52,174 +51,139 @@ def unreachable(needs: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 Place = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionFault:
-    """Something wrong at a place of the definition."""
-
-    path: Place
-    message: str
+DefinitionFault = tuple[Place, str]
+"""A place of the definition, and what is wrong there."""
 
 
 def definition_faults(
     definition: WorkflowDefinition, personas: Mapping[str, object]
 ) -> Iterator[DefinitionFault]:
     """Every fault of a definition; ``personas`` are the existing ones by name."""
-    yield from _order_faults(definition)
-    needs = {step.id: step.needs for step in definition.steps}
+    yield from _order_faults(definition.steps)
     for index, step in enumerate(definition.steps):
-        path: Place = ("steps", index)
-        yield from _persona_faults(step, definition, personas, path)
-        yield from _action_faults(step, definition, (*path, "on_fail"), step.on_fail)
-        if step.output is not None:
-            for text in schema_faults(step.output):
-                yield DefinitionFault((*path, "output"), text)
-        for name in ("when", "guards"):
-            for number, guard in enumerate(getattr(step, name)):
-                yield from _guard_faults(guard, step, definition, (*path, name, number))
-        yield from _reference_faults(step, definition, needs, path)
+        for path, faults in _StepCheck(definition, step).faults(personas):
+            for fault in faults:
+                yield ("steps", index, *path), fault
 
 
-def _order_faults(definition: WorkflowDefinition) -> Iterator[DefinitionFault]:
-    seen: set[str] = set()
-    needs: dict[str, tuple[str, ...]] = {}
-    ids = {step.id for step in definition.steps}
-    for index, step in enumerate(definition.steps):
-        path: Place = ("steps", index, "id")
-        if step.id in seen:
-            yield DefinitionFault(path, f"the id {step.id!r} is used twice")
-        seen.add(step.id)
-        needs[step.id] = step.needs
+def _order_faults(steps: Sequence[Step]) -> Iterator[DefinitionFault]:
+    needs = {step.id: step.needs for step in steps}
+    order = [step.id for step in steps]
+    for index, step in enumerate(steps):
+        if step.id in order[:index]:
+            yield ("steps", index, "id"), f"the id {step.id!r} is used twice"
         for number, need in enumerate(step.needs):
-            if need not in ids:
-                yield DefinitionFault(
-                    ("steps", index, "needs", number),
-                    f"step {step.id!r} needs {need!r}, which is not a step",
-                )
-    order = [step.id for step in definition.steps]
+            if need not in needs:
+                fault = f"step {step.id!r} needs {need!r}, which is not a step"
+                yield ("steps", index, "needs", number), fault
     circle = cycle(needs)
     if circle:
-        path = ("steps", order.index(circle[0]), "needs")
-        yield DefinitionFault(path, f"steps wait for each other: {' > '.join(circle)}")
-    for step in unreachable(needs):
-        if step not in circle and all(need in ids for need in needs[step]):
-            path = ("steps", order.index(step), "needs")
-            yield DefinitionFault(path, f"step {step!r} can never begin")
+        fault = f"steps wait for each other: {' > '.join(circle)}"
+        yield ("steps", order.index(circle[0]), "needs"), fault
+    for id_ in unreachable(needs):
+        if id_ not in circle and needs.keys() >= set(needs[id_]):
+            yield ("steps", order.index(id_), "needs"), f"step {id_!r} can never begin"
 
 
-def _persona_faults(
-    step: Step, definition: WorkflowDefinition, personas: Mapping[str, object], path: Place
-) -> Iterator[DefinitionFault]:
-    if not step.persona:
-        return
-    try:
-        named = list(references(step.persona))
-    except ReferenceMissing:
-        named = []
-    if not named:
-        names = (step.persona,)
-    elif named[0].root == "params" and named[0].path[0] in definition.params:
-        parameter = definition.params[named[0].path[0]]
-        names = tuple(str(c) for c in parameter.choices)
-        if not names:
-            yield DefinitionFault(
-                (*path, "persona"), "a persona by parameter needs the parameter's choices"
-            )
-    else:
-        names = ()
-        yield DefinitionFault((*path, "persona"), "a persona can only refer to a parameter")
-    for name in names:
-        if name not in personas:
-            yield DefinitionFault((*path, "persona"), f"there is no persona {name!r}")
+class _StepCheck:
+    """Checks one step of a definition."""
 
+    def __init__(self, definition: WorkflowDefinition, step: Step) -> None:
+        self._definition, self._step = definition, step
+        self._before = ancestors(step.id, {s.id: s.needs for s in definition.steps}) | {step.id}
 
-def _action_faults(
-    step: Step, definition: WorkflowDefinition, path: Place, on_fail: OnFail | None
-) -> Iterator[DefinitionFault]:
-    texts = [on_fail] if isinstance(on_fail, str) else [band.do for band in on_fail or ()]
-    for text in texts:
-        if fault := _action_fault(step, definition, text):
-            yield DefinitionFault(path, fault)
+    def faults(self, personas: Mapping[str, object]) -> Iterator[tuple[Place, Iterable[str]]]:
+        """Yield the places of the step, each with its faults."""
+        step = self._step
+        yield ("persona",), self._persona(personas)
+        yield ("on_fail",), self._actions(step.on_fail)
+        yield ("output",), schema_faults(step.output) if step.output is not None else ()
+        for name, guards in (("when", step.when), ("guards", step.guards)):
+            for number, guard in enumerate(guards):
+                yield (name, number), self._guard(guard)
+        for name in ("prompt", "inputs", "arguments", "each"):
+            yield (name,), self._references(getattr(step, name))
+        yield ("when",), self._references([[g.value, g.to] for g in step.when])
+        values = [[g.value, g.to, g.contains] for g in step.guards]
+        yield ("guards",), self._references(values, output=True)
 
+    def _persona(self, personas: Mapping[str, object]) -> Iterator[str]:
+        step, params = self._step, self._definition.params
+        try:
+            named = list(references(step.persona))
+        except ReferenceMissing:
+            named = []
+        names: Iterable[object] = filter(None, (step.persona,))
+        if named:
+            parameter = params.get(named[0].path[0]) if named[0].root == "params" else None
+            names = parameter.choices if parameter else ()
+            if parameter is None:
+                yield "a persona can only refer to a parameter"
+            elif not names:
+                yield "a persona by parameter needs the parameter's choices"
+        for name in map(str, names):
+            if name not in personas:
+                yield f"there is no persona {name!r}"
 
-def _action_fault(step: Step, definition: WorkflowDefinition, text: str) -> str:
-    """Return the fault of a step's action; empty if there is none."""
-    action = parse_action(text)
-    before = ancestors(step.id, {s.id: s.needs for s in definition.steps})
-    if action.kind == "replan":
-        plans = {s.id for s in definition.steps if s.kind == "plan"}
-        if not plans & {*before, step.id}:
-            return f"step {step.id!r} replans, but no plan step comes before it"
-    if action.kind != "rollback":
+    def _actions(self, on_fail: OnFail | None) -> Iterator[str]:
+        texts = [on_fail] if isinstance(on_fail, str) else [band.do for band in on_fail or ()]
+        yield from filter(None, map(self._action, texts))
+
+    def _action(self, text: str) -> str:
+        """Return the fault of an action; empty if there is none."""
+        action, step = parse_action(text), self._step.id
+        plans = {s.id for s in self._definition.steps if s.kind == "plan"}
+        if action.kind == "replan" and not plans & self._before:
+            return f"step {step!r} replans, but no plan step comes before it"
+        if action.kind != "rollback":
+            return ""
+        target = self._definition.step(action.target)
+        if target is None:
+            return f"step {step!r} rolls back to {action.target!r}, which is not a step"
+        if action.target not in self._before:
+            return f"step {step!r} rolls back to {action.target!r}, which is not before it"
+        if action.previous and not target.each:
+            return f"{text!r}: {action.target!r} has no items to go back in"
         return ""
-    target = definition.step(action.target)
-    if target is None:
-        return f"step {step.id!r} rolls back to {action.target!r}, which is not a step"
-    if action.target not in {*before, step.id}:
-        return f"step {step.id!r} rolls back to {action.target!r}, which is not before it"
-    if action.previous and not target.each:
-        return f"{text!r}: {action.target!r} has no items to go back in"
-    return ""
 
+    def _guard(self, guard: StepGuard) -> Iterator[str]:
+        for action in (guard.on_fail, *guard.rules.values()):
+            yield from self._actions(action)
+        other = self._definition.step(guard.tasks)
+        if guard.tasks and (other is None or not other.each):
+            yield f"{guard.tasks!r} is not a step with “each”, so it has no tasks"
 
-def _guard_faults(
-    guard: StepGuard, step: Step, definition: WorkflowDefinition, path: Place
-) -> Iterator[DefinitionFault]:
-    yield from _action_faults(step, definition, path, guard.on_fail)
-    for action in guard.rules.values():
-        yield from _action_faults(step, definition, path, action)
-    if guard.tasks:
-        other = definition.step(guard.tasks)
-        if other is None or not other.each:
-            yield DefinitionFault(
-                path, f"{guard.tasks!r} is not a step with “each”, so it has no tasks"
-            )
-
-
-def _reference_faults(
-    step: Step, definition: WorkflowDefinition, needs: Mapping[str, tuple[str, ...]], path: Place
-) -> Iterator[DefinitionFault]:
-    """Malformed references, unknown parameters, and outputs of steps that are not before this one."""
-    before = ancestors(step.id, needs) | {step.id}
-    parts: list[tuple[str, object]] = [
-        ("prompt", step.prompt), ("inputs", step.inputs), ("arguments", step.arguments),
-        ("each", step.each),
-        ("when", [[g.value, g.to] for g in step.when]),
-        ("guards", [[g.value, g.to, g.contains] for g in step.guards]),
-    ]  # fmt: skip
-    for name, value in parts:
+    def _references(self, value: object, *, output: bool = False) -> Iterator[str]:
+        """Malformed references, unknown parameters, and outputs of steps that are not before this one."""
         try:
             targets = list(references(value))
         except ReferenceMissing as error:
-            yield DefinitionFault((*path, name), str(error))
-            continue
+            yield str(error)
+            return
         for reference in targets:
-            text = _reference_fault(reference, step, definition, before)
-            if text and not (name == "guards" and reference.root == "output"):
-                yield DefinitionFault((*path, name), f"@{{{reference.text}}}: {text}")
+            if output and reference.root == "output":
+                continue
+            if fault := self._reference(reference):
+                yield f"@{{{reference.text}}}: {fault}"
 
-
-def _reference_fault(
-    reference: Reference, step: Step, definition: WorkflowDefinition, before: Collection[str]
-) -> str:
-    """Return the fault of one reference, or empty. A planned step may be named if it is optional."""
-    root, first = reference.root, reference.path[0]
-    owner, planned, _ = first.partition("/")
-    match root:
-        case "params" if first not in definition.params:
-            return f"there is no parameter {first!r}"
-        case "item" if not step.each:
-            return "the step has no each"
-        case "inputs" if first not in step.inputs:
-            return f"there is no input {first!r}"
-        case "output":
-            return "only guards see the output"
-        case "outputs" if owner not in before:
-            if reference.optional and definition.step(owner) is not None:
+    def _reference(self, reference: Reference) -> str:
+        """Return the fault of one reference, or empty. A planned step may be named if it is optional."""
+        root, first = reference.root, reference.path[0]
+        owner, planned, _ = first.partition("/")
+        match root:
+            case "params" if first not in self._definition.params:
+                return f"there is no parameter {first!r}"
+            case "item" if not self._step.each:
+                return "the step has no each"
+            case "inputs" if first not in self._step.inputs:
+                return f"there is no input {first!r}"
+            case "output":
+                return "only guards see the output"
+            case "outputs" if owner not in self._before:
+                if reference.optional and self._definition.step(owner) is not None:
+                    return ""
+                return f"{first!r} is not before {self._step.id!r}"
+            case "outputs" if planned and not reference.optional:
+                return "what a plan may add must be optional: end it with ?"
+            case _:
                 return ""
-            return f"{first!r} is not before {step.id!r}"
-        case "outputs" if planned and not reference.optional:
-            return "what a plan may add must be optional: end it with ?"
-        case _:
-            return ""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 StepKind = Literal["agent", "tool", "llm", "human", "plan"]
 Comparison = Literal["present", "equals", "not_equals", "at_least", "at_most", "contains", "one_of"]
@@ -54,30 +54,28 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _checked(value: object) -> object:
+    """An action, or bands of actions in rising order."""
+    if isinstance(value, str):
+        parse_action(value)
+    else:
+        bounds = [band.below for band in cast("tuple[Band, ...]", value)]
+        if not bounds or bounds != sorted(bounds):
+            raise ValueError("bands must stand in rising order")
+    return value
+
+
+Action = Annotated[str, AfterValidator(_checked)]
+
+
 class Band(_Part):
     """The action if fewer than ``below`` percent of the tasks are completed."""
 
     below: float = Field(gt=0, le=101)
-    do: str
-
-    @field_validator("do")
-    @classmethod
-    def _action(cls, text: str) -> str:
-        parse_action(text)
-        return text
+    do: Action
 
 
-OnFail = str | tuple[Band, ...]
-
-
-def _checked(value: OnFail | None) -> OnFail | None:
-    if isinstance(value, str):
-        parse_action(value)
-    elif value is not None and (
-        not value or [b.below for b in value] != sorted(b.below for b in value)
-    ):
-        raise ValueError("bands must stand in rising order")
-    return value
+OnFail = Annotated[str | tuple[Band, ...], AfterValidator(_checked)]
 
 
 class StepGuard(_Part):
@@ -96,12 +94,10 @@ class StepGuard(_Part):
     ended: Literal["well", "badly", "any"] = "well"
     tasks: str = ""
     threshold: float = Field(default=95, ge=0, le=100)
-    rules: dict[str, str] = Field(default_factory=dict[str, str])
+    rules: dict[str, Action] = Field(default_factory=dict[str, str])
     """The actions if a rule of ``tasks`` is the first to fail, by rule; without one, ``on_fail``."""
     message: str = ""
     on_fail: OnFail | None = None
-
-    _on_fail = field_validator("on_fail")(_checked)
 
     @model_validator(mode="after")
     def _one_subject(self) -> "StepGuard":
@@ -112,8 +108,6 @@ class StepGuard(_Part):
             raise ValueError("rules are those of tasks")
         if unknown := sorted(set(self.rules) - set(RULES)):
             raise ValueError(f"{unknown[0]!r} is not a rule of tasks: {', '.join(RULES)}")
-        for action in self.rules.values():
-            parse_action(action)
         return self
 
     @property
@@ -164,8 +158,6 @@ class Step(_Part):
     """A reference or a word: if its value is ``true``, the plan waits for approval. Empty for never."""
     task: SubTask | None = None
 
-    _on_fail = field_validator("on_fail")(_checked)
-
     @field_validator("id")
     @classmethod
     def _id(cls, text: str) -> str:
@@ -209,13 +201,8 @@ class Parameter(_Part):
 
     def read(self, text: str) -> str | int | float:
         """A text as its type. Raises ``ValueError``."""
-        match self.type:
-            case "integer":
-                return int(text)
-            case "number":
-                return float(text)
-            case _:
-                return text
+        kinds: dict[str, type[str | int | float]] = {"integer": int, "number": float}
+        return kinds.get(self.type, str)(text)
 
 
 class WorkflowPolicy(_Part):
@@ -313,6 +300,21 @@ class WorkflowDefinition(_Part):
     def step(self, id_: str) -> Step | None:
         """The step of this id, or None."""
         return next((step for step in self.steps if step.id == id_), None)
+
+    @property
+    def phases(self) -> list[dict[str, object]]:
+        """The steps as midex's list, for either form."""
+        return [
+            {
+                "phase": step.id,
+                "agent": step.persona,
+                "description": step.description,
+                "dependsOn": list(step.needs),
+                "allowParallel": step.parallel,
+                "kind": step.kind,
+            }
+            for step in self.steps
+        ]
 
     @property
     def evidence(self) -> tuple[tuple[str, str], ...]:

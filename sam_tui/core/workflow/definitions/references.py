@@ -109,9 +109,7 @@ def look_up(reference: Reference, scope: Mapping[str, object]) -> object:
             break
     if value is not _MISSING and value is not None:
         return value
-    if reference.optional:
-        return None
-    if value is None and reference.root in ("params", "item"):
+    if reference.optional or (value is None and reference.root in ("params", "item")):
         return None
     raise ReferenceMissing(f"@{{{reference.text}}} has no value")
 

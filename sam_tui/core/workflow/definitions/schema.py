@@ -86,10 +86,10 @@ def value_faults(value: object, schema: Mapping[str, Any], path: str = "output")
             yield from _size_faults(len(value), schema, path, "Length")
         case Sequence():
             yield from _list_faults(cast("Sequence[object]", value), schema, path)
-        case bool() | None:
-            return
-        case _:
+        case int() | float() if not isinstance(value, bool):
             yield from _number_faults(value, schema, path)
+        case _:
+            return
 
 
 def _choice_faults(value: object, schema: Mapping[str, Any], path: str) -> Iterator[str]:
@@ -99,20 +99,18 @@ def _choice_faults(value: object, schema: Mapping[str, Any], path: str) -> Itera
         yield f"{path} must be {schema['const']!r}"
 
 
+def _number_faults(value: float, schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    if "minimum" in schema and value < schema["minimum"]:
+        yield f"{path} must be at least {schema['minimum']}"
+    if "maximum" in schema and value > schema["maximum"]:
+        yield f"{path} must be at most {schema['maximum']}"
+
+
 def _list_faults(items: Sequence[object], schema: Mapping[str, Any], path: str) -> Iterator[str]:
     yield from _size_faults(len(items), schema, path, "Items")
     if "items" in schema:
         for index, item in enumerate(items):
             yield from value_faults(item, schema["items"], f"{path}[{index}]")
-
-
-def _number_faults(value: object, schema: Mapping[str, Any], path: str) -> Iterator[str]:
-    if not isinstance(value, int | float):
-        return
-    if "minimum" in schema and value < schema["minimum"]:
-        yield f"{path} must be at least {schema['minimum']}"
-    if "maximum" in schema and value > schema["maximum"]:
-        yield f"{path} must be at most {schema['maximum']}"
 
 
 def kind_of(value: object) -> str:
@@ -137,15 +135,13 @@ def _object_faults(
             yield f"{path}.{name} is not known"
 
 
-_COUNTED = {"Length": "characters", "Items": "items"}
-
-
 def _size_faults(size: int, schema: Mapping[str, Any], path: str, unit: str) -> Iterator[str]:
+    counted = {"Length": "characters", "Items": "items"}[unit]
     least, most = schema.get(f"min{unit}"), schema.get(f"max{unit}")
     if least is not None and size < least:
-        yield f"{path} must have at least {least} {_COUNTED[unit]}, has {size}"
+        yield f"{path} must have at least {least} {counted}, has {size}"
     if most is not None and size > most:
-        yield f"{path} must have at most {most} {_COUNTED[unit]}, has {size}"
+        yield f"{path} must have at most {most} {counted}, has {size}"
 
 
 def _is(value: object, kind: str) -> bool:

@@ -16,8 +16,7 @@ from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.execution.output import first_object, first_value
 from sam_tui.core.workflow.execution.plans import plan_items
 from sam_tui.core.workflow.planned import PlannedTasks
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import StepView, Ticket
+from sam_tui.core.workflow.views import StepView, Ticket, WorkflowRefused
 
 _UNACHIEVABLE = re.compile(r"\W*not achievable\b", re.IGNORECASE)
 _FINDINGS = 5
@@ -27,93 +26,89 @@ _SUMMARY = 2000
 _GIVING_UP = 'If it cannot be done, answer {"success": false, "summary": "why"} instead.'
 
 
-class AgentDriver:
-    """Works on steps in conversations."""
+async def work_in_conversation(run: StepRun, ticket: Ticket) -> None:
+    """Work on one attempt in its own conversation; an attempt that another driver left goes on in
+    that one's."""
+    model = run.models.of(purpose_of(ticket.kind, ticket.step, ticket.persona), ticket.wish)
+    left = run.workflows.records.calls_left(ticket.execution_id)
+    if left == 0:
+        run.pause(ticket, "the budget of model calls is used up")
+        return
+    history, prompt = _history(run, ticket)
+    try:
+        if ticket.kind == "plan" and not history.messages:
+            prompt = await _remembered(run, prompt, ticket)
+        gate = run.gate(history.conversation, ticket)
+        work = StepTurn(ticket.execution_id, ticket.step, model, history, gate)
+        await _attempt(run, ticket, work, prompt, left)
+    finally:
+        history.close()
 
-    def __init__(self, run: StepRun) -> None:
-        self._run = run
 
-    async def work(self, ticket: Ticket) -> None:
-        """Work on one attempt in its own conversation; an attempt that another driver left goes on in
-        that one's."""
-        model = self._run.models.of(
-            purpose_of(ticket.kind, ticket.step, ticket.persona), ticket.wish
-        )
-        left = self._run.workflows.records.calls_left(ticket.execution_id)
-        if left == 0:
-            self._run.pause(ticket, "the budget of model calls is used up")
+async def _attempt(
+    run: StepRun, ticket: Ticket, work: StepTurn, prompt: str, left: int | None
+) -> None:
+    """Turns until the output fits, or too many did not; ``left`` are the calls it may make."""
+    budget = _budget(ticket, left)
+    faults: list[str] = []
+    for _ in range(REPAIRS + 1):
+        turn = await run.turn(work, budget, repair_prompt(faults) if faults else prompt)
+        if turn.reason != "finished":
+            _end_unfinished(run, ticket, turn)
             return
-        history, prompt = self._history(ticket)
         try:
-            if ticket.kind == "plan" and not history.messages:
-                prompt = await self._remembered(prompt, ticket)
-            gate = self._run.gate(history.conversation, ticket)
-            work = StepTurn(ticket.execution_id, ticket.step, model, history, gate)
-            await self._attempt(ticket, work, prompt, left)
-        finally:
-            history.close()
+            run.submit(ticket, _answer(ticket, turn.answer))
+            return
+        except WorkflowRefused as refusal:
+            if refusal.code != "output_invalid":
+                raise
+            faults = refusal.details["faults"]
+            run.context.report(f"{ticket.step}: {refusal}")
+    run.fail(ticket, f"the answer did not fit: {faults[0]}")
 
-    async def _attempt(self, ticket: Ticket, work: StepTurn, prompt: str, left: int | None) -> None:
-        """Turns until the output fits, or too many did not; ``left`` are the calls it may make."""
-        one_answer = REPAIRS + 1 if ticket.kind == "llm" else None
-        bounds = [n for n in (ticket.max_calls, left, one_answer) if n is not None]
-        most = min([ticket.max_calls or DEFAULT_STEPS, *bounds])
-        budget = Budget(most, limits=Limits(raised=0 if bounds else MOST_STEPS))
-        for _ in range(REPAIRS + 1):
-            turn = await self._turn(ticket, work, budget, prompt)
-            if turn is None:
-                return
-            try:
-                self._run.submit(ticket, _answer(ticket, turn.answer))
-                return
-            except WorkflowRefused as refusal:
-                if refusal.code != "output_invalid":
-                    raise
-                prompt = repair_prompt(refusal.details.get("faults", [str(refusal)]))
-                self._run.context.report(f"{ticket.step}: {refusal}")
-        self._run.fail(ticket, f"the answer did not fit: {prompt.splitlines()[1]}")
 
-    async def _turn(
-        self, ticket: Ticket, work: StepTurn, budget: Budget, prompt: str
-    ) -> TurnFinished | None:
-        """One turn for the step; None if the turn did not finish and the failure was handled."""
-        turn = await self._run.turn(work, budget, prompt)
-        if turn.reason == "finished":
-            return turn
-        self._run.recorder.flush()
-        if turn.reason == "limit":
-            self._run.fail(ticket, turn.error)
-        else:
-            # The provider failed, not the step.
-            self._run.pause(ticket, f"the model failed: {turn.error}")
-        return None
+def _budget(ticket: Ticket, left: int | None) -> Budget:
+    one_answer = REPAIRS + 1 if ticket.kind == "llm" else None
+    bounds = [n for n in (ticket.max_calls, left, one_answer) if n is not None]
+    most = min([ticket.max_calls or DEFAULT_STEPS, *bounds])
+    return Budget(most, limits=Limits(raised=0 if bounds else MOST_STEPS))
 
-    async def _remembered(self, prompt: str, ticket: Ticket) -> str:
-        """Return the prompt of a planner, with memories and accepted findings about the task."""
-        context = self._run.context
-        task = PlannedTasks(self._run.workflows).task_of(ticket.execution_id)
-        parts = [await context.recall(context.parent, task)] if context.recall else []
-        query = FindingQuery(status="active", review="accepted", text=task, limit=_FINDINGS)
-        parts += [
-            f"{f.title}: {f.content[:500]}"
-            for f in self._run.workflows.records.reader.findings(query)
-        ]
-        lines = "\n".join(part for part in parts if part)
-        about = "What is remembered of earlier work; it may be out of date, and asks you nothing"
-        return f"{prompt}\n\n{about}:\n{lines}" if lines else prompt
 
-    def _history(self, ticket: Ticket) -> tuple[History, str]:
-        """The conversation of the attempt and the message that begins or resumes it."""
-        context, workflows = self._run.context, self._run.workflows
-        owner = ConversationId(workflows.claims.owner(ticket.execution_id, ticket.step))
-        if owner and context.conversations.find(owner) is not None:
-            history = self._run.history(owner)
-            history.restore(context.engine.executor.plan)
-            if history.messages:
-                return history, resumed_prompt(ticket)
-        else:
-            history = self._run.history(self._run.claim(ticket))
-        return history, step_prompt(ticket, workflows.records.steps(ticket.execution_id))
+def _end_unfinished(run: StepRun, ticket: Ticket, turn: TurnFinished) -> None:
+    """Handle a turn that did not come to an answer."""
+    run.recorder.flush()
+    if turn.reason == "limit":
+        run.fail(ticket, turn.error)
+    else:
+        # The provider failed, not the step.
+        run.pause(ticket, f"the model failed: {turn.error}")
+
+
+async def _remembered(run: StepRun, prompt: str, ticket: Ticket) -> str:
+    """Return the prompt of a planner, with memories and accepted findings about the task."""
+    context, workflows = run.context, run.workflows
+    task = PlannedTasks(workflows).task_of(ticket.execution_id)
+    parts = [await context.recall(context.parent, task)] if context.recall else []
+    query = FindingQuery(status="active", review="accepted", text=task, limit=_FINDINGS)
+    findings = workflows.records.reader.findings(query)
+    parts += [f"{finding.title}: {finding.content[:500]}" for finding in findings]
+    lines = "\n".join(part for part in parts if part)
+    about = "What is remembered of earlier work; it may be out of date, and asks you nothing"
+    return f"{prompt}\n\n{about}:\n{lines}" if lines else prompt
+
+
+def _history(run: StepRun, ticket: Ticket) -> tuple[History, str]:
+    """The conversation of the attempt and the message that begins or resumes it."""
+    context, workflows = run.context, run.workflows
+    owner = ConversationId(workflows.claims.owner(ticket.execution_id, ticket.step))
+    if owner and context.conversations.find(owner) is not None:
+        history = run.history(owner)
+        history.restore(context.engine.executor.plan)
+        if history.messages:
+            return history, resumed_prompt(ticket)
+    else:
+        history = run.history(run.claim(ticket))
+    return history, step_prompt(ticket, workflows.records.steps(ticket.execution_id))
 
 
 def _answer(ticket: Ticket, text: str) -> object:
@@ -154,14 +149,13 @@ def _is_plan(value: object) -> bool:
 
 def step_prompt(ticket: Ticket, steps: Sequence[StepView]) -> str:
     """The message that begins a step in a conversation of its own."""
-    parts = [f"Workflow {ticket.workflow}, step {ticket.step}, attempt {ticket.attempt}."]
-    if ticket.persona_text:
-        parts.append(f"<persona>\n{ticket.persona_text}\n</persona>")
-    before = _before(ticket, steps)
-    if before:
-        parts.append(before)
-    parts.append(ticket.instructions)
-    parts.append(_ending(ticket))
+    persona = ticket.persona_text and f"<persona>\n{ticket.persona_text}\n</persona>"
+    parts = [
+        f"Workflow {ticket.workflow}, step {ticket.step}, attempt {ticket.attempt}.",
+        *filter(None, (persona, _before(ticket, steps))),
+        ticket.instructions,
+        _ending(ticket),
+    ]
     return "\n\n".join(parts)
 
 
@@ -184,13 +178,8 @@ def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
     current = next((step for step in steps if step.id == ticket.step), None)
     if current is None:
         return ""
-    plan = current.parent
-    needed = [
-        s
-        for s in steps
-        if (s.id in current.needs and s.id != plan)
-        or (s.parent != plan and s.parent in current.needs)
-    ]
+    needs = {*current.needs} - {current.parent}
+    needed = [step for step in steps if needs & {step.id, step.parent}]
     lines = [f"- {step.id}: {_outcome(step)}" for step in needed if step.output or step.error]
     return "\n".join(["What came before:", *lines]) if lines else ""
 

@@ -7,13 +7,14 @@ here loses nothing. Without a model the program's own form is used: beginning an
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 
 from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.errors import SamError
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.drivers.models import SYNTHESIZER, Purpose
 from sam_tui.core.workflow.drivers.run import StepRun, StepTurn
-from sam_tui.core.workflow.execution.context import REFINED, excerpt
+from sam_tui.core.workflow.execution.context import REFINED, ended_attempts, excerpt
 from sam_tui.core.workflow.execution.output import RESULT, first_object
 from sam_tui.core.workflow.views import StepView, Ticket
 
@@ -38,10 +39,6 @@ Answer with {"updatedSummaryOfProgress": "...", "updatedNextObjective": "..."} a
 """
 
 
-def _no_tools(_: str) -> str:
-    return "Nothing can be called here. Answer with the text alone."
-
-
 class ModelDigest:
     """Prepares what a step reads of other steps, in one run of an execution."""
 
@@ -55,7 +52,8 @@ class ModelDigest:
         """The ticket of a step, once the results that it reads are condensed."""
         if ticket.kind == "human":
             return ticket
-        sources, context = self._sources(ticket), self._is_told_context(ticket)
+        steps = self._records.steps(self._execution)
+        sources, context = self._sources(ticket, steps), _is_told_context(ticket, steps)
         if not sources and not context:
             return ticket
         async with self._lock:
@@ -69,49 +67,28 @@ class ModelDigest:
             (t for t in open_ if (t.step, t.attempt) == (ticket.step, ticket.attempt)), ticket
         )
 
-    def _sources(self, ticket: Ticket) -> set[str]:
+    def _sources(self, ticket: Ticket, steps: Sequence[StepView]) -> set[str]:
         """The steps whose results a step reads in their short form."""
         plan = ticket.step.rpartition("/")[0]
         if plan:
             spec = self._records.spec(self._execution, ticket.step)
             text = json.dumps([spec.prompt, spec.arguments, spec.inputs], ensure_ascii=False)
             return {f"{plan}/{source}" for source in _NEEDED.findall(text)}
-        return {step.id for step in self._of_needed_plans(ticket)}
-
-    def _is_told_context(self, ticket: Ticket) -> bool:
-        """Whether a planner that revises, or who writes the answer to a plan, is about to read it."""
-        if ticket.kind != "plan" and (ticket.kind != "llm" or ticket.persona != SYNTHESIZER):
-            return False
-        if ticket.kind == "plan":
-            steps = self._records.steps(self._execution)
-            return any(step.parent == ticket.step for step in steps)
-        return bool(self._of_needed_plans(ticket))
-
-    def _of_needed_plans(self, ticket: Ticket) -> list[StepView]:
-        """The steps of the plans that a step needs."""
-        steps = self._records.steps(self._execution)
-        needs = next((step.needs for step in steps if step.id == ticket.step), ())
-        return [step for step in steps if step.parent and step.parent in needs]
+        return {step.id for step in _of_needed_plans(ticket, steps)}
 
     async def _summarise(self, step: str, source: StepView) -> None:
         """Store a summary of a long result. One of the same text is used again."""
-        text = self._whole(source)
+        rows = [a for a in self._records.artifacts(self._execution, source.id) if a.name == RESULT]
+        text = self._records.read_artifact(rows[-1].id).text if rows else _text(source)
         key = sha256(text)
         summary = self._records.summary(self._execution, key)
-        by_model = bool(summary)
         if not summary:
             about = source.description or source.id
             prompt = _SUMMARY.format(about=about, text=excerpt(text, _MATERIAL))
             summary = await self._ask(step, "summary", prompt)
-            by_model = bool(summary)
         self._run.workflows.notes.add_summary(
-            self._execution, source.id, summary or excerpt(text, LONG), key if by_model else ""
+            self._execution, source.id, summary or excerpt(text, LONG), key if summary else ""
         )
-
-    def _whole(self, source: StepView) -> str:
-        """Return the stored result, else the output's copy."""
-        rows = [a for a in self._records.artifacts(self._execution, source.id) if a.name == RESULT]
-        return self._records.read_artifact(rows[-1].id, 0, 200_000).text if rows else _text(source)
 
     async def _refine(self, step: str) -> None:
         """Have the words of the working context refined; an invalid answer changes nothing."""
@@ -128,10 +105,9 @@ class ModelDigest:
         note = {
             "progress": excerpt(progress.strip(), 2000),
             "objective": excerpt(objective.strip(), 500),
+            "attempts": ended_attempts(self._records.reader.attempts(self._execution)),
         }
-        self._run.workflows.notes.add_note(
-            self._execution, REFINED, {**note, "attempts": self._records.ended(self._execution)}
-        )
+        self._run.workflows.notes.add_note(self._execution, REFINED, note)
 
     async def _ask(self, step: str, purpose: Purpose, prompt: str) -> str:
         """Return a model's answer, in its own conversation without tools; empty if none answers."""
@@ -142,12 +118,27 @@ class ModelDigest:
         except SamError:
             return ""
         history = self._run.history(self._run.conversation())
-        work = StepTurn(self._execution, step, model, history, _no_tools)
+        refusal = "Nothing can be called here. Answer with the text alone."
+        work = StepTurn(self._execution, step, model, history, lambda _: refusal)
         try:
             turn = await self._run.turn(work, Budget(2, limits=Limits(raised=0)), prompt)
         finally:
             history.close()
         return turn.answer.strip() if turn.reason == "finished" else ""
+
+
+def _is_told_context(ticket: Ticket, steps: Sequence[StepView]) -> bool:
+    """Whether a planner that revises, or who writes the answer to a plan, is about to read it."""
+    if ticket.kind == "plan":
+        return any(step.parent == ticket.step for step in steps)
+    answers = ticket.kind == "llm" and ticket.persona == SYNTHESIZER
+    return answers and bool(_of_needed_plans(ticket, steps))
+
+
+def _of_needed_plans(ticket: Ticket, steps: Sequence[StepView]) -> list[StepView]:
+    """The steps of the plans that a step needs."""
+    needs = next((step.needs for step in steps if step.id == ticket.step), ())
+    return [step for step in steps if step.parent and step.parent in needs]
 
 
 def _text(step: StepView) -> str:

@@ -18,9 +18,16 @@ from sam_tui.core.workflow.drivers.run import StepRun, outcome_of
 from sam_tui.core.workflow.execution.output import RESULT
 from sam_tui.core.workflow.execution.tickets import task_folder
 from sam_tui.core.workflow.gate import subagent_gate
-from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import RUNNER, Advanced, ExecutionView, Ticket, VerbName
+from sam_tui.core.workflow.views import (
+    RUNNER,
+    Advanced,
+    ExecutionView,
+    Ticket,
+    VerbName,
+    WorkflowRefused,
+    require_choice,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +80,16 @@ async def steer_with_person(
     return workflows.steer(verb, execution_id, word)
 
 
-class PersonDriver:
-    """Puts human steps to the person."""
-
-    def __init__(self, run: StepRun) -> None:
-        self._run = run
-
-    async def work(self, ticket: Ticket) -> None:
-        """Ask; without an answer that will do the execution is paused."""
-        context = self._run.context
-        try:
-            output = await Person(context.inquiries, context.parent, CallId(mint("call"))).work_on(
-                ticket
-            )
-        except WorkflowRefused as refusal:
-            why = f": {refusal}" if refusal.code == "choice_invalid" else ""
-            self._run.pause(ticket, f"step {ticket.step} needs a person{why}")
-            return
-        self._run.submit(ticket, output)
+async def ask_person(run: StepRun, ticket: Ticket) -> None:
+    """Put a human step to the person; without an answer that will do the execution is paused."""
+    person = Person(run.context.inquiries, run.context.parent, CallId(mint("call")))
+    try:
+        output = await person.work_on(ticket)
+    except WorkflowRefused as refusal:
+        why = f": {refusal}" if refusal.code == "choice_invalid" else ""
+        run.pause(ticket, f"step {ticket.step} needs a person{why}")
+        return
+    run.submit(ticket, output)
 
 
 _IN_TASK = ("FileSystemTool", "FileDownloaderTool")
@@ -100,78 +99,71 @@ _LARGEST = 500_000
 """The most characters of a result's data; of larger data only the text of the result is used."""
 
 
-class ToolDriver:
-    """Makes the calls of tool steps."""
+async def make_call(run: StepRun, ticket: Ticket) -> None:
+    """Make the call of a tool step, unless an earlier one was cut off: a person decides then."""
+    conversation = run.conversation()
+    cut_off = run.workflows.claims.begin_call(
+        ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
+    )
+    if cut_off is not None:
+        run.context.report(f"{ticket.step}: {cut_off.message}")
+        return
+    call = call_of(_in_task(run, ticket), CallId(mint("call")))
+    gate = run.gate(conversation, ticket)
+    plan = _handed_out(run, run.context.engine.executor.plan(call, gate), ticket)
+    run.recorder.watch(conversation)
+    executed = await _called(run, plan, ticket, conversation)
+    output = output_of_call(executed)
+    data = output.get("result_data")
+    raw = json.dumps(data, ensure_ascii=False) if data else executed.finished.text
+    if "/" in ticket.step and len(raw) > LONG:
+        add = run.workflows.notes.add_artifact
+        add(ticket.execution_id, ticket.step, RESULT, raw, type_="data")
+    run.submit(ticket, output)
 
-    def __init__(self, run: StepRun) -> None:
-        self._run = run
 
-    async def work(self, ticket: Ticket) -> None:
-        """Make the call, unless an earlier one was cut off: a person decides then."""
-        conversation = self._run.conversation()
-        executor = self._run.context.engine.executor
-        cut_off = self._run.workflows.claims.begin_call(
-            ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
-        )
-        if cut_off is not None:
-            self._run.context.report(f"{ticket.step}: {cut_off.message}")
-            return
-        plan = executor.plan(
-            call_of(self._in_task(ticket), CallId(mint("call"))),
-            self._run.gate(conversation, ticket),
-        )
-        plan = self._handed_out(plan, ticket)
-        self._run.recorder.watch(conversation)
-        executed = await self._called(plan, ticket, conversation)
-        output = output_of_call(executed)
-        data = output.get("result_data")
-        raw = json.dumps(data, ensure_ascii=False) if data else executed.finished.text
-        if "/" in ticket.step and len(raw) > LONG:
-            add = self._run.workflows.notes.add_artifact
-            add(ticket.execution_id, ticket.step, RESULT, raw, type_="data")
-        self._run.submit(ticket, output)
+def _handed_out(run: StepRun, plan: CallPlan, ticket: Ticket) -> CallPlan:
+    """The call with a worker in the place of its operation, where its role is handed out.
 
-    def _handed_out(self, plan: CallPlan, ticket: Ticket) -> CallPlan:
-        """The call with a worker in the place of its operation, where its role is handed out.
-
-        Gate, guard and evidence stay here. Calls on files and commands run here, where the workspace
-        is, and so do calls that a hook or a person changed.
-        """
-        hand_out, operation = self._run.context.hand_out, plan.operation
-        if hand_out is None or operation is None or (carry := hand_out.carrier(ticket)) is None:
-            return plan
-        accesses = operation.accesses(plan.arguments)
-        if not all(isinstance(a, Fetch | Use) for a in accesses):
-            why = "its call touches files or runs a command in this workspace"
-        elif not accesses and not operation.anywhere:
-            why = "its call needs data of this program"
-        else:
-            return replace(plan, operation=replace(operation, run=carry))
-        self._run.context.report(f"{ticket.step}: done here and not by a worker: {why}")
+    Gate, guard and evidence stay here. Calls on files and commands run here, where the workspace
+    is, and so do calls that a hook or a person changed.
+    """
+    hand_out, operation = run.context.hand_out, plan.operation
+    if hand_out is None or operation is None or (carry := hand_out.carrier(ticket)) is None:
         return plan
+    accesses = operation.accesses(plan.arguments)
+    if not all(isinstance(a, Fetch | Use) for a in accesses):
+        why = "its call touches files or runs a command in this workspace"
+    elif not accesses and not operation.anywhere:
+        why = "its call needs data of this program"
+    else:
+        return replace(plan, operation=replace(operation, run=carry))
+    run.context.report(f"{ticket.step}: done here and not by a worker: {why}")
+    return plan
 
-    async def _called(
-        self, plan: CallPlan, ticket: Ticket, conversation: ConversationId
-    ) -> Executed:
-        """Make the call; a subagent that it begins has the model of the run, and counts with it."""
-        engine, model, budget = self._run.context.engine, self._run.context.model, Budget()
-        if model is None:
-            return await engine.executor.run(plan, conversation)
-        with engine.budgets.running(conversation, budget, model, subagent_gate()):
-            executed = await engine.executor.run(plan, conversation)
-        if budget.usage != Usage():
-            calls = int(executed.data.get("iterations", 1))
-            add = self._run.workflows.notes.add_usage
-            add(ticket.execution_id, ticket.step, calls, budget.usage)
-        return executed
 
-    def _in_task(self, ticket: Ticket) -> Ticket:
-        """Set the task's folder in calls on files of a task, against any other in the plan."""
-        if ticket.tool not in _IN_TASK:
-            return ticket
-        created = self._run.workflows.records.execution(ticket.execution_id).created_at
-        folder = f"saved_tasks/{task_folder(ticket.execution_id, created)}/workspace"
-        return replace(ticket, arguments={**ticket.arguments, "task_folder": folder})
+async def _called(
+    run: StepRun, plan: CallPlan, ticket: Ticket, conversation: ConversationId
+) -> Executed:
+    """Make the call; a subagent that it begins has the model of the run, and counts with it."""
+    engine, model, budget = run.context.engine, run.context.model, Budget()
+    if model is None:
+        return await engine.executor.run(plan, conversation)
+    with engine.budgets.running(conversation, budget, model, subagent_gate()):
+        executed = await engine.executor.run(plan, conversation)
+    if budget.usage != Usage():
+        calls = int(executed.data.get("iterations", 1))
+        run.workflows.notes.add_usage(ticket.execution_id, ticket.step, calls, budget.usage)
+    return executed
+
+
+def _in_task(run: StepRun, ticket: Ticket) -> Ticket:
+    """Set the task's folder in calls on files of a task, against any other in the plan."""
+    if ticket.tool not in _IN_TASK:
+        return ticket
+    created = run.workflows.records.execution(ticket.execution_id).created_at
+    folder = f"saved_tasks/{task_folder(ticket.execution_id, created)}/workspace"
+    return replace(ticket, arguments={**ticket.arguments, "task_folder": folder})
 
 
 def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:
@@ -181,22 +173,20 @@ def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:
 
 
 def output_of_call(executed: Executed) -> dict[str, object]:
-    """Return the output of a tool step: how its call ended."""
-    finished = executed.finished
+    """Return the output of a tool step: how its call ended.
+
+    The data of the result, where it has any, is for references: seed 002's ``result_data``.
+    """
+    finished, data = executed.finished, executed.data
     success, code = outcome_of(finished)
-    return {
-        "summary": finished.text[:_LONGEST] or finished.summary,
+    text = finished.text[:_LONGEST]
+    output: dict[str, object] = {
+        "summary": text or finished.summary,
         "success": success,
         "ok": finished.ok,
         "exit_code": code,
-        "text": finished.text[:_LONGEST],
-        **_result_data(executed),
+        "text": text,
     }
-
-
-def _result_data(executed: Executed) -> dict[str, object]:
-    """The data of a result, where it has any, for references: seed 002's ``result_data``."""
-    if not executed.data:
-        return {}
-    size = len(json.dumps(executed.data, ensure_ascii=False, default=str))
-    return {"result_data": dict(executed.data)} if size <= _LARGEST else {}
+    if data and len(json.dumps(data, ensure_ascii=False, default=str)) <= _LARGEST:
+        output["result_data"] = dict(data)
+    return output

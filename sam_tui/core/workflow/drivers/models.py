@@ -7,12 +7,14 @@ the model in use, of a model that the person named for a purpose, or of the task
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.ports.model import Model, ModelCatalog, ModelOffer
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import ModelStep, ModelWish
+from sam_tui.core.workflow.views import ModelWish, StepView, WorkflowRefused
+
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.definitions.model import Step
 
 Purpose = Literal["planning", "synthesis", "summary", "context", "step"]
 VARIABLES: Final[Mapping[Purpose, str]] = {
@@ -85,7 +87,7 @@ class RunModels:
             self._opened[key] = self._catalog.open(offer, options=wish.options)
         return self._opened[key]
 
-    def require(self, steps: Iterable[ModelStep]) -> None:
+    def require(self, steps: "Iterable[Step | StepView]") -> None:
         """Raise ``ConfigurationError`` where one of the steps asks a model and there is none for it."""
         for step in steps:
             purpose = purpose_of(step.kind, step.id, step.persona)

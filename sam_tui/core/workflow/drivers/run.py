@@ -23,10 +23,9 @@ from sam_tui.core.tooling.contract import ToolContext, ToolResult
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.drivers.models import ModelSource, RunModels
 from sam_tui.core.workflow.execution.completion import RecordedCall
-from sam_tui.core.workflow.gate import UNGATED, subagent_gate
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.gate import UNGATED, conversation_gate, subagent_gate
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import RUNNER, Ticket
+from sam_tui.core.workflow.views import RUNNER, Ticket, WorkflowRefused
 
 
 class EvidenceRecorder:
@@ -41,7 +40,7 @@ class EvidenceRecorder:
 
     def gate(self, conversation: str, scope: tuple[str, str] | None = None) -> Gate:
         """The gate of a conversation; calls that it lets through during a phase are recorded."""
-        decide = self._workflows.gate(conversation, scope)
+        decide = conversation_gate(lambda: self._workflows.records.phase(conversation), scope)
 
         def watched(key: str) -> str:
             self.watch(conversation)

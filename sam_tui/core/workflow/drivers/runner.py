@@ -1,33 +1,32 @@
 """Drives an execution with our own agent until it ends or waits for somebody."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from sam_tui.core.bus import Bus
 from sam_tui.core.ids import CallId, ConversationId, mint
-from sam_tui.core.workflow.drivers.agent import AgentDriver
+from sam_tui.core.workflow.drivers.agent import work_in_conversation
 from sam_tui.core.workflow.drivers.digest import ModelDigest
 from sam_tui.core.workflow.drivers.host_steps import (
     Person,
-    PersonDriver,
-    ToolDriver,
+    ask_person,
+    make_call,
     steer_with_person,
 )
 from sam_tui.core.workflow.drivers.models import RunModels
 from sam_tui.core.workflow.drivers.run import EvidenceRecorder, RunContext, StepRun
-from sam_tui.core.workflow.planned import BankWriter, MemoryBank
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
+from sam_tui.core.workflow.planned import BankFile, MemoryBank
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import ExecutionView, Ticket
+from sam_tui.core.workflow.views import ExecutionView, Ticket, WorkflowRefused, execution_held
 
-DRIVERS: Final[Mapping[str, type[AgentDriver | ToolDriver | PersonDriver]]] = {
-    "agent": AgentDriver,
-    "llm": AgentDriver,
-    "plan": AgentDriver,
-    "tool": ToolDriver,
-    "human": PersonDriver,
+DRIVERS: Final[Mapping[str, Callable[[StepRun, Ticket], Awaitable[None]]]] = {
+    "agent": work_in_conversation,
+    "llm": work_in_conversation,
+    "plan": work_in_conversation,
+    "tool": make_call,
+    "human": ask_person,
 }
 """The driver of each kind of step."""
 
@@ -83,23 +82,31 @@ class _ExecutionRun:
         self._report = run.context.report
         self._execution = execution_id
         self._digest = ModelDigest(run, execution_id)
-        self._bank: BankWriter | None = None
-        self._drivers = {kind: driver(run) for kind, driver in DRIVERS.items()}
+        saved = run.context.save is not None and self._workflows.records.is_task(execution_id)
+        self._bank = MemoryBank(self._workflows, execution_id) if saved else None
 
     async def to_its_end(self) -> ExecutionView:
         """Drive the execution until it ends or waits for a person; writes the memory bank of a task
         meanwhile."""
-        save = self._run.context.save
-        if save is not None and self._workflows.records.is_task(self._execution):
-            self._bank = BankWriter(
-                MemoryBank(self._workflows, self._execution), save, self._report
-            )
-            self._bank.begin()
+        self._write(MemoryBank.first_files)
         try:
             return await self._steps()
         finally:
-            if self._bank is not None:
-                self._bank.end()
+            self._write(MemoryBank.last_files)
+
+    def _write(self, files: Callable[[MemoryBank], Sequence[BankFile]]) -> None:
+        """Write files of a task. One that cannot be written is reported once and ends nothing: the store
+        has its content."""
+        save = self._run.context.save
+        if self._bank is None or save is None:
+            return
+        folder = self._bank.folder
+        try:
+            for name, text in files(self._bank):
+                save(f"{folder}/{name}", text)
+        except OSError as error:
+            self._report(f"The memory bank cannot be written: {error.strerror}.")
+            self._bank = None
 
     async def _steps(self) -> ExecutionView:
         while True:
@@ -133,8 +140,7 @@ class _ExecutionRun:
                         running.values(), return_when=asyncio.FIRST_COMPLETED
                     )
                     running = {key: task for key, task in running.items() if task not in done}
-                    if self._bank is not None:
-                        self._bank.step()
+                    self._write(MemoryBank.step_files)
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
 
@@ -159,16 +165,11 @@ class _ExecutionRun:
             self._report(f"{ticket.step}: timed out")
         except WorkflowRefused as refusal:
             self._report(f"{ticket.step}: {refusal}")
-            self._fail_if_open(ticket, str(refusal))
-
-    def _fail_if_open(self, ticket: Ticket, why: str) -> None:
-        """Fail a step that its driver left open, which would else be driven again without end.
-
-        It is not open where another driver was faster, or a person paused or ended it meanwhile.
-        """
-        open_ = self._workflows.tickets(ticket.execution_id, mint=False)
-        if any((t.step, t.attempt) == (ticket.step, ticket.attempt) for t in open_):
-            self._run.fail(ticket, why)
+            # A step that its driver left open would be driven again without end. It is not open where
+            # another driver was faster, or a person paused or ended it meanwhile.
+            open_ = self._workflows.records.open_attempts(ticket.execution_id)
+            if (ticket.step, ticket.attempt) in open_:
+                self._run.fail(ticket, str(refusal))
 
     async def _work_in_time(self, ticket: Ticket) -> None:
         """Work on a step. Raises ``TimeoutError`` once its time is over; the machine's sleep counts."""
@@ -187,7 +188,7 @@ class _ExecutionRun:
             if ticket.deadline is not None:
                 look(clock.monotonic() + ticket.deadline - clock.now())
             try:
-                await self._drivers[ticket.kind].work(await self._digest.prepare(ticket))
+                await DRIVERS[ticket.kind](self._run, await self._digest.prepare(ticket))
             finally:
                 if timer is not None:
                     timer.cancel()

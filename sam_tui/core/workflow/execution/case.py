@@ -21,8 +21,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.stages import Capability, read_capabilities
-from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
-from sam_tui.core.workflow.views import Failure, Outcome
+from sam_tui.core.workflow.views import Failure, Outcome, WorkflowRefused
 
 NEXT: Final[dict[ExecutionState, frozenset[ExecutionState]]] = {
     "idle": frozenset({"running", "abandoned"}),
@@ -46,7 +45,10 @@ def require_next(execution: str, state: ExecutionState, target: ExecutionState) 
             "transition_invalid",
             f"Execution {execution} is {state} and cannot become {target}.",
             hint=f"From {state} it can become: {', '.join(allowed) or 'nothing else'}.",
-            details={"execution_id": execution, "from": state, "to": target, "allowed": allowed},
+            execution_id=execution,
+            **{"from": state},
+            to=target,
+            allowed=allowed,
         )
 
 
@@ -63,6 +65,16 @@ def _parse_definition(text: str) -> WorkflowDefinition:
 @lru_cache(maxsize=1024)
 def _parse_step(text: str) -> Step:
     return Step.model_validate_json(text)
+
+
+def stored_execution(reader: WorkflowReader, execution: str) -> ExecutionRow:
+    """The row of an execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
+    row = reader.execution(execution)
+    if row is None:
+        raise WorkflowRefused(
+            "execution_unknown", f"There is no execution {execution!r}.", execution_id=execution
+        )
+    return row
 
 
 def pinned_definition(reader: WorkflowReader, version: str) -> WorkflowDefinition:
@@ -140,12 +152,10 @@ class StepOutputs(Mapping[str, object]):
         return self._parsed[row.id]
 
     def __iter__(self) -> Iterator[str]:
-        done = [row.id for row in self._steps.values() if row.output_json]
-        short = [k.removeprefix(self._prefix) for k in done if k.startswith(self._prefix)]
-        return iter(dict.fromkeys([*done, *short]))
+        return (row.id for row in self._steps.values() if row.output_json)
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return sum(1 for _ in self)
 
 
 class ExecutionCase:
@@ -164,17 +174,13 @@ class ExecutionCase:
     @classmethod
     def load(cls, transaction: Transaction, execution: str) -> "ExecutionCase":
         """A stored execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
-        row = transaction.unit.execution(execution)
-        if row is None:
-            raise execution_unknown(execution)
-        return cls(transaction, row)
+        return cls(transaction, stored_execution(transaction.unit, execution))
 
     def refusal(
         self, code: str, message: str, *, hint: str = "", **details: object
     ) -> WorkflowRefused:
         """Return the refusal of an action on this execution, which its details name."""
-        details = {"execution_id": self.row.id, **details}
-        return WorkflowRefused(code, message, hint=hint, details=details)
+        return WorkflowRefused(code, message, hint=hint, execution_id=self.row.id, **details)
 
     def require_running(self) -> None:
         """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs."""
@@ -204,16 +210,16 @@ class ExecutionCase:
         row = EventRow(0, self.row.id, type_, step, attempt, text, self.now)
         self._transaction.events.append(replace(row, seq=self.unit.append(row)))
 
-    def put(self, row: StepRow) -> StepRow:
-        """Store a step."""
-        self.steps[row.id] = row
-        self.unit.save_step(row)
+    def put(self, step: StepRow, **changes: object) -> StepRow:
+        """Store a step with changes."""
+        row = self.steps[step.id] = replace(step, **changes)
+        self.unit.save(row)
         return row
 
     def change(self, **fields: object) -> None:
         """Change the execution's own row."""
         self.row = replace(self.row, updated_at=self.now, **fields)
-        self.unit.save_execution(self.row)
+        self.unit.save(self.row)
 
     def move(self, state: ExecutionState, reason: str = "") -> None:
         """Change the state. Raises ``WorkflowRefused`` (``transition_invalid``)."""
@@ -234,7 +240,7 @@ class ExecutionCase:
         row = replace(
             attempt, status=status, error=error, output_json=output_text, ended_at=self.now
         )
-        self.unit.save_attempt(row)
+        self.unit.save(row)
         self.unit.revoke_tokens(attempt.id, f"attempt {status}")
         self.opened = [open_ for open_ in self.opened if open_.id != attempt.id]
         return row
@@ -248,17 +254,15 @@ class ExecutionCase:
             mint("att"), self.row.id, step.id, number, task, "open", "", "", "", "", self.now,
             deadline, None,
         )  # fmt: skip
-        self.unit.save_attempt(row)
+        self.unit.save(row)
         self.put(
-            replace(
-                step,
-                status="running",
-                attempts=number,
-                tries=step.tries + 1,
-                cursor=step.cursor if task is None else task,
-                started_at=step.started_at or self.now,
-                completed_at=None,
-            )
+            step,
+            status="running",
+            attempts=number,
+            tries=step.tries + 1,
+            cursor=step.cursor if task is None else task,
+            started_at=step.started_at or self.now,
+            completed_at=None,
         )
         self.record("step_started", step.id, row.id, number=number, task=task)
         self.opened.append(row)
@@ -319,7 +323,7 @@ class ExecutionCase:
     def mark_item(self, attempt: AttemptRow, status: TaskStatus) -> None:
         """Store the state of the item that an attempt works on."""
         if (task := self.item(attempt)) is not None:
-            self.unit.save_task(replace(task, status=status))
+            self.unit.save(replace(task, status=status))
 
     def scope(self, step: str, task: TaskRow | None = None) -> dict[str, object]:
         """Return the values that references of a step may use."""

@@ -11,6 +11,7 @@ from sam_tui.core.ports.workflows import (
     EventQuery,
     EvidenceRow,
     FindingRow,
+    WorkflowUnit,
 )
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.definitions.references import fill_text
@@ -19,8 +20,7 @@ from sam_tui.core.workflow.execution.guards import Judged, Scene, judge
 from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft, StepOutput
 from sam_tui.core.workflow.execution.plans import adopt, plan_items
 from sam_tui.core.workflow.execution.recovery import PLAN_CHOICES, ask, end, fail_step
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Failure
+from sam_tui.core.workflow.views import Failure, WorkflowRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,10 @@ def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, object]
     seconds = round(case.now - attempt.started_at, 3)
     if attempt.task is not None:
         case.mark_item(attempt, "completed")
-        case.put(replace(row, error=""))
+        case.put(row, error="")
         case.record("task_completed", row.id, attempt.id, task=attempt.task, seconds=seconds)
         return
-    case.put(replace(row, status="completed", output_json=text, error="", completed_at=case.now))
+    case.put(row, status="completed", output_json=text, error="", completed_at=case.now)
     case.record("step_completed", row.id, attempt.id, seconds=seconds)
 
 
@@ -104,26 +104,25 @@ def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Jud
     scope = case.scope(attempt.step, case.item(attempt))
     scope["output"] = output.stored()
     evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
-    return judge(guards, Scene(scope, evidence, case.tasks, claimed=_claims(output)))
-
-
-def _claims(output: StepOutput) -> bool:
-    """Whether the output claims success: seed 000's ``verification_passed``."""
     data = output.model_extra or {}
-    return data.get("verification_passed", output.success) is True
+    # Seed 000 has a field of its own for the claim that all is done.
+    claimed = data.get("verification_passed", output.success) is True
+    return judge(guards, Scene(scope, evidence, case.tasks, claimed=claimed))
 
 
 def _keep(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
     """Store artifacts and findings, whatever the guards decide."""
     for draft in output.artifacts:
         keep_artifact(case, attempt, draft)
-    agent = case.spec(attempt.step).persona
-    for text in output.findings:
-        title = text.strip().splitlines()[0][:200] if text.strip() else ""
-        if title:
-            keep_finding(case, attempt, FindingDraft(title=title, content=text, source_agent=agent))
-    for draft in output.suggested_findings:
-        keep_finding(case, attempt, draft.model_copy(update={"accepted": False}))
+    titles = (("".join(text.strip().splitlines()[:1])[:200], text) for text in output.findings)
+    drafts = [FindingDraft(title=title, content=text) for title, text in titles if title]
+    for draft in (*drafts, *output.suggested_findings):
+        source = draft.source_agent or case.spec(attempt.step).persona
+        origin = {"source_execution_id": case.row.id, "step": attempt.step, "source_agent": source}
+        suggested = draft.model_copy(update={**origin, "accepted": False})
+        row = save_finding(case.unit, suggested, case.now)
+        severity = row.severity
+        case.record("finding_added", row.step, attempt.id, finding=row.id, severity=severity)
 
 
 def keep_artifact(case: ExecutionCase, attempt: AttemptRow, draft: ArtifactDraft) -> ArtifactRow:
@@ -140,25 +139,16 @@ def keep_artifact(case: ExecutionCase, attempt: AttemptRow, draft: ArtifactDraft
     return row
 
 
-def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) -> FindingRow:
-    """Store a finding that a step suggests."""
-    source = draft.source_agent or case.spec(attempt.step).persona
-    row = finding_row(draft, case.row.id, attempt.step, source, case.now)
-    case.unit.save_finding(row)
-    case.record("finding_added", attempt.step, attempt.id, finding=row.id, severity=row.severity)
-    return row
-
-
-def finding_row(
-    draft: FindingDraft, execution: str, step: str, source: str, now: float
-) -> FindingRow:
-    """Return a new finding in its stored form."""
-    return FindingRow(
-        mint("fnd"), execution, step, draft.scope, draft.project_id, draft.category,
-        draft.severity, draft.title, draft.content,
+def save_finding(unit: WorkflowUnit, draft: FindingDraft, now: float) -> FindingRow:
+    """Store a new finding."""
+    row = FindingRow(
+        mint("fnd"), draft.source_execution_id, draft.step, draft.scope, draft.project_id,
+        draft.category, draft.severity, draft.title, draft.content,
         json.dumps(list(draft.tags), ensure_ascii=False), "active",
-        "accepted" if draft.accepted else "suggested", source, now, now,
+        "accepted" if draft.accepted else "suggested", draft.source_agent, now, now,
     )  # fmt: skip
+    unit.save(row)
+    return row
 
 
 def keep_evidence(case: ExecutionCase, calls: Sequence[RecordedCall]) -> None:
@@ -171,7 +161,7 @@ def keep_evidence(case: ExecutionCase, calls: Sequence[RecordedCall]) -> None:
             mint("evd"), attempt.execution, attempt.step, attempt.id, call.operation,
             call.subject[:2000], call.ok, call.exit_code, sha256(call.text), case.now,
         )  # fmt: skip
-        case.unit.save_evidence(row)
+        case.unit.save(row)
         case.record("evidence_added", row.step, row.attempt, operation=row.operation, ok=row.ok)
 
 

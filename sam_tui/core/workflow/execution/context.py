@@ -19,12 +19,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill
-from sam_tui.core.workflow.execution.case import (
-    ExecutionCase,
-    living,
-    pinned_definition,
-    spec_of,
-)
+from sam_tui.core.workflow.execution.case import ExecutionCase, living, pinned_definition, spec_of
 
 DATA = 500
 """The most characters of a finding's data."""
@@ -72,7 +67,7 @@ def working_context(reader: WorkflowReader, row: ExecutionRow) -> Fields:
 
 
 def ended_attempts(attempts: Sequence[AttemptRow]) -> int:
-    """Return how many attempts at steps of plans have ended."""
+    """Return how many attempts at steps of plans have ended, by which a refined context ages."""
     return sum(attempt.status != "open" and "/" in attempt.step for attempt in attempts)
 
 

@@ -120,23 +120,23 @@ def _evaluate(guard: StepGuard, scene: Scene) -> tuple[Failure | None, Verdict |
             return _value_failure(guard, scene.scope), None
 
 
+def _failure(guard: StepGuard, why: str, details: Mapping[str, object]) -> Failure:
+    """The failure of a guard, in its own words if it has any."""
+    return Failure(guard.kind, guard.message or why, details)
+
+
 def _tasks_failure(guard: StepGuard, verdict: Verdict) -> Failure | None:
     if verdict.valid:
         return None
-    details = {
-        "rule": verdict.rule,
-        "percent": verdict.percent,
-        "critical_completed": verdict.critical_completed,
-        "critical_total": verdict.critical_total,
-    }
-    return Failure("tasks", guard.message or verdict.reason, details)
+    names = ("rule", "percent", "critical_completed", "critical_total")
+    return _failure(guard, verdict.reason, {name: getattr(verdict, name) for name in names})
 
 
 def _evidence_failure(guard: StepGuard, scene: Scene) -> Failure | None:
     try:
         part = fill_text(guard.contains, scene.scope)
     except ReferenceMissing as missing:
-        return Failure("evidence", guard.message or str(missing), {"wanted": guard.contains})
+        return _failure(guard, str(missing), {"wanted": guard.contains})
     matching = [
         row
         for row in scene.evidence
@@ -144,18 +144,15 @@ def _evidence_failure(guard: StepGuard, scene: Scene) -> Failure | None:
     ]
     sought = guard.evidence + (f" with “{part}”" if part else "")
     if not matching:
-        text = guard.message or f"nothing shows that {sought} was run in this step"
-        return Failure("evidence", text, {"wanted": sought, "seen": 0})
+        why = f"nothing shows that {sought} was run in this step"
+        return _failure(guard, why, {"wanted": sought, "seen": 0})
     last = matching[-1]
     if _ended(guard, last):
         return None
     ended = "failed" if last.exit_code is None else f"ended with exit code {last.exit_code}"
     ended = "succeeded" if last.ok and guard.ended == "badly" else ended
-    return Failure(
-        "evidence",
-        guard.message or f"the last {sought} {ended}",
-        {"wanted": sought, "seen": len(matching), "exit_code": last.exit_code, "ok": last.ok},
-    )
+    details = {"seen": len(matching), "exit_code": last.exit_code, "ok": last.ok}
+    return _failure(guard, f"the last {sought} {ended}", {"wanted": sought, **details})
 
 
 def _ended(guard: StepGuard, last: EvidenceRow) -> bool:
@@ -171,13 +168,13 @@ def _value_failure(guard: StepGuard, scope: Mapping[str, object]) -> Failure | N
     try:
         value, to = fill(guard.value, scope), fill(guard.to, scope)
     except ReferenceMissing as missing:
-        return Failure("value", guard.message or str(missing), {"value": str(guard.value)})
+        return _failure(guard, str(missing), {"value": str(guard.value)})
     if compare(value, guard.is_, to):
         return None
     condition = f"{guard.value} {guard.is_.replace('_', ' ')}"
     condition += "" if guard.is_ == "present" else f" {to!r}"
     details = {"value": value, "is": guard.is_, "to": to}
-    return Failure("value", guard.message or f"{condition} does not hold", details)
+    return _failure(guard, f"{condition} does not hold", details)
 
 
 def compare(value: object, how: str, to: object) -> bool:

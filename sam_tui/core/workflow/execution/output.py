@@ -11,7 +11,7 @@ from sam_tui.core.inquiry import chosen
 from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.schema import value_faults
-from sam_tui.core.workflow.refusals import WorkflowRefused, output_refused
+from sam_tui.core.workflow.views import WorkflowRefused, output_refused
 
 _LONGEST = 400_000
 _OPENING = re.compile(r"[\[{]")

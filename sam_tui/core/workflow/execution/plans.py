@@ -6,12 +6,11 @@ outputs that it read are the same.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import cast
 
 from pydantic import ValidationError
 
-from sam_tui.core.ports.workflows import EdgeRow, StepRow
+from sam_tui.core.ports.workflows import StepRow
 from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.workflow.definitions.graph import ancestors, cycle
 from sam_tui.core.workflow.definitions.model import PHASE_FIELDS, Step
@@ -19,7 +18,7 @@ from sam_tui.core.workflow.definitions.references import ReferenceMissing, refer
 from sam_tui.core.workflow.definitions.stages import StageReader, is_stages
 from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.gate import covers
-from sam_tui.core.workflow.refusals import output_refused
+from sam_tui.core.workflow.views import output_refused
 
 MOST_CHILDREN = 50
 _TOLD = ("agent", "llm")
@@ -28,15 +27,6 @@ _FIELDS = {
     "id", "kind", "description", "persona", "needs", "parallel", "tools", "prompt", "inputs", "tool",
     "arguments", "output", "attempts", "timeout", "max_calls", "choices", "on_fail",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _PlanText:
-    """A parsed plan: each step with its place, the faults, and every name, also of faulty ones."""
-
-    steps: list[tuple[str, Step]]
-    faults: list[str]
-    names: set[str]
 
 
 _ACTIONS = ("replan", "retry", "ask", "abort")
@@ -56,38 +46,33 @@ def read_plan(case: ExecutionCase, plan: str, items_given: object) -> tuple[Step
     if not isinstance(items_given, list) or not items_given:
         raise output_refused("plan", plan, ["steps must be a list that is not empty"])
     items = cast("list[object]", items_given)
-    text = (_read_stages if is_stages(items) else _read_steps)(case, plan, items)
-    if len(text.steps) > MOST_CHILDREN:
-        raise output_refused(
-            "plan", plan, [f"{len(text.steps)} steps are more than {MOST_CHILDREN}"]
-        )
-    faults = [*text.faults, *_child_faults(case, plan, text)]
-    if faults:
-        raise output_refused("plan", plan, faults)
-    return tuple(step for _, step in text.steps)
-
-
-def _read_stages(case: ExecutionCase, plan: str, items: list[object]) -> _PlanText:
-    """The form of seed 002."""
     reader = StageReader(case.capabilities)
-    reader.read(items)
-    if not reader.steps and not reader.faults:
-        raise output_refused("plan", plan, ["there is no sub-task in any stage"])
-    return _PlanText(reader.steps, reader.faults, reader.ids)
+    if is_stages(items):
+        reader.read(items)
+        if not reader.steps and not reader.faults:
+            raise output_refused("plan", plan, ["there is no sub-task in any stage"])
+    else:
+        _read_steps(case, plan, items, reader)
+    if len(reader.steps) > MOST_CHILDREN:
+        raise output_refused(
+            "plan", plan, [f"{len(reader.steps)} steps are more than {MOST_CHILDREN}"]
+        )
+    if faults := [*reader.faults, *_child_faults(case, plan, reader)]:
+        raise output_refused("plan", plan, faults)
+    return tuple(step for _, step in reader.steps)
 
 
-def _read_steps(case: ExecutionCase, plan: str, items: list[object]) -> _PlanText:
-    """Steps as the engine's definitions have them."""
-    faults: list[str] = []
-    steps: list[Step] = []
+def _read_steps(case: ExecutionCase, plan: str, items: list[object], reader: StageReader) -> None:
+    """Take steps as the engine's definitions have them."""
     for index, item in enumerate(items):
         try:
-            steps.append(_read_child(item, case.spec(plan).child_tools))
+            step = _read_child(item, case.spec(plan).child_tools)
+            reader.steps.append((step.id, step))
+            reader.ids.add(step.id)
         except ValidationError as error:
-            faults += faults_of(error, f"steps[{index}]")
+            reader.faults += faults_of(error, f"steps[{index}]")
         except ValueError as error:
-            faults.append(f"steps[{index}]: {error}")
-    return _PlanText([(s.id, s) for s in steps], faults, {s.id for s in steps})
+            reader.faults.append(f"steps[{index}]: {error}")
 
 
 def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
@@ -97,29 +82,17 @@ def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
     revision = parent.revision + 1
     output = {**(parent.output or {}), **_final(steps)}
     text = json.dumps(output, ensure_ascii=False)
-    case.put(replace(parent, revision=revision, output_json=text))
+    case.put(parent, revision=revision, output_json=text)
     retained = _reusable(case, plan, steps)
     for index, step in enumerate(steps):
-        text = _spec_text(step)
         id_ = f"{plan}/{step.id}"
         old = case.steps.get(id_)
         position = parent.position + index + 1
         if old is not None and step.id in retained:
-            case.put(replace(old, revision=revision, position=position))
+            case.put(old, revision=revision, position=position)
             continue
-        case.put(
-            StepRow(
-                case.row.id,
-                id_,
-                position,
-                plan,
-                revision,
-                text,
-                attempts=old.attempts if old else 0,
-            )
-        )
-        for need in step.needs:
-            case.unit.save_edge(EdgeRow(case.row.id, f"{plan}/{need}", id_, "needs", case.now))
+        row = StepRow(case.row.id, id_, position, plan, revision, _spec_text(step))
+        case.put(row, attempts=old.attempts if old else 0)
     case.record("plan_adopted", plan, revision=revision, steps=len(steps), kept=len(retained))
 
 
@@ -182,10 +155,10 @@ def _read_child(item: object, limits: tuple[str, ...] | None) -> Step:
     return step
 
 
-def _child_faults(case: ExecutionCase, plan: str, text: _PlanText) -> list[str]:
+def _child_faults(case: ExecutionCase, plan: str, text: StageReader) -> list[str]:
     ids = [step.id for _, step in text.steps]
     needs = {step.id: step.needs for _, step in text.steps}
-    outside = ancestors(plan, case.needs()) | text.names
+    outside = ancestors(plan, case.needs()) | text.ids
     faults = [f"the id {i!r} is used twice" for i in sorted({i for i in ids if ids.count(i) > 1})]
     for where, step in text.steps:
         missing = [n for n in step.needs if n not in ids]

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from sam_tui.core.ports.workflows import AttemptRow, StepRow, TaskRow
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill, fill_text
@@ -90,14 +90,19 @@ def _settle_once(case: ExecutionCase) -> bool:
     running = [row for row in rows if row.status == "running"]
     idle = _idle_list(case, running)
     if idle is not None:
-        return _next_item(case, idle)
+        _next_item(case, idle)
+        return True
     if len(running) >= case.definition.policy.parallel:
         return False
     failed = [row for row in rows if row.status == "failed"]
     first = None if failed else _first_ready(case, running)
     if first is not None:
-        return _begin(case, first)
-    return False if running else _end(case, failed)
+        _begin(case, first)
+    elif running:
+        return False
+    else:
+        _end(case, failed)
+    return True
 
 
 def _first_ready(case: ExecutionCase, running: list[StepRow]) -> StepRow | None:
@@ -122,51 +127,61 @@ def _may_begin(case: ExecutionCase, row: StepRow, running: list[StepRow]) -> boo
     return not alone and len(running) < case.definition.policy.parallel
 
 
-def _begin(case: ExecutionCase, row: StepRow) -> bool:
+def _begin(case: ExecutionCase, row: StepRow) -> None:
     spec = case.spec(row.id)
     if spec.when:
         scene = Scene(case.scope(row.id), (), case.tasks, claimed=False)
         unmet = judge(spec.when, scene).failures
         if unmet:
-            case.put(replace(row, status="skipped", completed_at=case.now))
+            case.put(row, status="skipped", completed_at=case.now)
             case.record("step_skipped", row.id, reason=unmet[0].message)
-            return True
+            return
     if spec.each:
-        return _begin_list(case, row)
+        _begin_list(case, row)
+        return
     case.open_attempt(row)
     _require_inputs(case, row.id)
-    return True
 
 
-def _begin_list(case: ExecutionCase, row: StepRow) -> bool:
+def _begin_list(case: ExecutionCase, row: StepRow) -> None:
     """Take the list of a step that runs once for each item, or go on in the one it has."""
     if row.cursor >= 0:
-        return _next_item(case, row)
+        _next_item(case, row)
+        return
     try:
-        value = fill(case.spec(row.id).each, case.scope(row.id))
+        items = _items(case, row.id)
     except ReferenceMissing as missing:
-        return _cannot(case, row, str(missing))
-    if value is None:
-        value = []
-    if not isinstance(value, list):
-        return _cannot(case, row, f"{case.spec(row.id).each} is not a list")
-    items = cast("list[Any]", value)
-    if len(items) > MOST_ITEMS:
-        return _cannot(case, row, f"{len(items)} items are more than {MOST_ITEMS}")
-    row = case.put(replace(row, status="running", revision=row.revision + 1, cursor=0, tries=0))
+        # An attempt that failed before it began.
+        _fail(case, case.open_attempt(row), missing)
+        return
+    row = case.put(row, status="running", revision=row.revision + 1, cursor=0, tries=0)
     for position, item in enumerate(items):
         id_, title, payload = task_fields(item, position)
-        case.unit.save_task(
+        case.unit.save(
             TaskRow(
                 case.row.id, row.id, row.revision, position, id_, title, is_critical(payload),
                 "pending", json.dumps(payload, ensure_ascii=False),
             )
         )  # fmt: skip
     case.record("list_begun", row.id, items=len(items))
-    return _next_item(case, row)
+    _next_item(case, row)
 
 
-def _next_item(case: ExecutionCase, row: StepRow) -> bool:
+def _items(case: ExecutionCase, step: str) -> list[object]:
+    """The list of a step that runs once for each item. Raises ``ReferenceMissing`` if there is none."""
+    reference = case.spec(step).each
+    value: object = fill(reference, case.scope(step))
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ReferenceMissing(f"{reference} is not a list")
+    items = cast("list[object]", value)
+    if len(items) > MOST_ITEMS:
+        raise ReferenceMissing(f"{len(items)} items are more than {MOST_ITEMS}")
+    return items
+
+
+def _next_item(case: ExecutionCase, row: StepRow) -> None:
     """Open the next pending item from the cursor on, going round; none left completes the step."""
     tasks = case.tasks(row.id)
     ordered = [*tasks[row.cursor :], *tasks[: row.cursor]]
@@ -181,17 +196,14 @@ def _next_item(case: ExecutionCase, row: StepRow) -> bool:
             "success": completed == len(tasks),
         }
         text = json.dumps(output, ensure_ascii=False)
-        case.put(
-            replace(row, status="completed", output_json=text, error="", completed_at=case.now)
-        )
+        case.put(row, status="completed", output_json=text, error="", completed_at=case.now)
         case.record("step_completed", row.id, completed=completed, total=len(tasks))
-        return True
+        return
     if task.position != row.cursor:
         row = replace(row, tries=0)
-    case.unit.save_task(replace(task, status="running"))
+    case.unit.save(replace(task, status="running"))
     case.open_attempt(row, task.position)
     _require_inputs(case, row.id, task)
-    return True
 
 
 def _require_inputs(case: ExecutionCase, step: str, task: TaskRow | None = None) -> None:
@@ -203,35 +215,25 @@ def _require_inputs(case: ExecutionCase, step: str, task: TaskRow | None = None)
         fill_text(spec.prompt, scope)
         fill(spec.arguments, scope)
     except ReferenceMissing as missing:
-        attempt = case.opened[-1]
-        failure = Failure("reference", str(missing), {"code": "reference_missing"})
-        fail_step(case, attempt, (failure,))
+        _fail(case, case.opened[-1], missing)
 
 
-def _cannot(case: ExecutionCase, row: StepRow, why: str) -> bool:
-    """The list of a step cannot be had: an attempt that failed before it began."""
-    attempt = case.open_attempt(row)
-    fail_step(case, attempt, (Failure("reference", why, {"code": "reference_missing"}),))
-    return True
+def _fail(case: ExecutionCase, attempt: AttemptRow, missing: ReferenceMissing) -> None:
+    failure = Failure("reference", str(missing), {"code": "reference_missing"})
+    fail_step(case, attempt, (failure,))
 
 
-def _end(case: ExecutionCase, failed: list[StepRow]) -> bool:
+def _end(case: ExecutionCase, failed: list[StepRow]) -> None:
     """Make a new plan, complete or fail an execution in which nothing runs and nothing can begin."""
-    due = next((row for row in failed if row.parent and _replans(case, row)), None)
-    if due is not None:
-        replan(case, due)
-        return True
+    for row in failed:
+        # It waited for the steps that ran with it, to have its plan made anew.
+        if row.parent and chosen(case.spec(row.id).on_fail, None).kind == "replan":
+            replan(case, row)
+            return
     if all(row.status in DONE for row in case.living()):
         case.move("completed")
         case.reach("completed")
-        return True
-    broken = failed[0] if failed else None
-    why = f"step {broken.id} failed: {broken.error}" if broken else "no step can begin"
+        return
+    why = f"step {failed[0].id} failed: {failed[0].error}" if failed else "no step can begin"
     case.move("failed", why)
     case.reach("failed")
-    return True
-
-
-def _replans(case: ExecutionCase, row: StepRow) -> bool:
-    """Whether a failed step waited for the steps that ran with it, to have its plan made anew."""
-    return chosen(case.spec(row.id).on_fail, None).kind == "replan"

@@ -7,13 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from sam_tui.core.ports.workflows import (
-    AttemptRow,
-    AttemptStatus,
-    EdgeRow,
-    EventQuery,
-    StepRow,
-)
+from sam_tui.core.ports.workflows import AttemptRow, AttemptStatus, EventQuery, StepRow
 from sam_tui.core.workflow.definitions.graph import ancestors, dependents
 from sam_tui.core.workflow.definitions.model import OnFail, StepAction, parse_action
 from sam_tui.core.workflow.execution.case import ExecutionCase
@@ -38,7 +32,7 @@ def fail_step(
     case.failures.extend(failures)
     case.close_attempt(attempt, status, error=error)
     spec = case.spec(attempt.step)
-    row = case.put(replace(case.steps[attempt.step], error=error))
+    row = case.put(case.steps[attempt.step], error=error)
     case.record("step_failed", row.id, attempt.id, error=error, guards=[f.guard for f in failures])
     action = chosen(on_fail or spec.on_fail, percent)
     match action.kind:
@@ -76,7 +70,6 @@ def rollback(
         case.change(rollbacks=case.row.rollbacks + 1)
     target = case.steps[action.target]
     reopen(case, target.id, error=row.error, previous=action.previous)
-    case.unit.save_edge(EdgeRow(case.row.id, row.id, target.id, "rollback", case.now))
     case.record("rolled_back", row.id, target=target.id, previous=action.previous, error=row.error)
     case.reach("rolled_back", target.id)
 
@@ -89,18 +82,18 @@ def reopen(case: ExecutionCase, step: str, *, error: str, previous: bool = False
     for other in sorted(after):
         row = case.steps[other]
         if row.parent and (row.parent == step or row.parent in after):
-            case.put(replace(row, status="skipped"))  # its plan is made anew
+            case.put(row, status="skipped")  # its plan is made anew
         elif row.status != "pending" or row.attempts:
             case.put(_fresh(row))
     row = case.steps[step]
     if not case.spec(step).each or row.cursor < 0:
-        case.put(replace(_fresh(row), error=error))
+        case.put(_fresh(row), error=error)
         return
     cursor = max(0, row.cursor - 1) if previous else row.cursor
     for task in case.tasks(step):
         if task.position == cursor or task.status != "completed":
-            case.unit.save_task(replace(task, status="pending"))
-    case.put(replace(row, status="pending", tries=0, cursor=cursor, error=error, completed_at=None))
+            case.unit.save(replace(task, status="pending"))
+    case.put(row, status="pending", tries=0, cursor=cursor, error=error, completed_at=None)
 
 
 def cancel(case: ExecutionCase, steps: Iterable[str] | None, why: str) -> None:
@@ -129,7 +122,7 @@ def exhausted(case: ExecutionCase, row: StepRow, why: str) -> None:
     message = f"step {row.id}: {row.error}; {why}" if row.error else f"step {row.id}: {why}"
     case.record("budget_exhausted", row.id, reason=why)
     # For a later decision the step is one that can be tried again.
-    case.put(replace(row, status="failed", completed_at=case.now))
+    case.put(row, status="failed", completed_at=case.now)
     match case.definition.policy.on_exhausted:
         case "ask":
             ask(case, row.id, message)
@@ -146,7 +139,7 @@ def end(
     cancel(case, None, reason or state)
     for row in case.living():
         if row.status == "running":
-            case.put(replace(row, status="pending"))
+            case.put(row, status="pending")
     case.change(question_json="")
     case.move(state, reason)
     case.reach("diverged" if state == "diverged" else "failed")
@@ -156,7 +149,7 @@ def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow | None) -> No
     """The step has failed for good, and with it the execution, at once or after what still runs."""
     if attempt is not None and attempt.task is not None:
         case.mark_item(attempt, "failed")
-    row = case.put(replace(row, status="failed", completed_at=case.now))
+    row = case.put(row, status="failed", completed_at=case.now)
     case.reach("failed")
     if case.definition.policy.on_failure == "fail-fast":
         end(case, "failed", f"step {row.id} failed: {row.error}")
@@ -181,14 +174,14 @@ def _retry(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
         return
     # One failed item does not end the list: what it means is for the guards that follow.
     case.mark_item(attempt, "failed")
-    case.put(replace(case.steps[row.id], tries=0))
+    case.put(case.steps[row.id], tries=0)
     case.reach("continued")
 
 
 def _put_back(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
     """The step, or its item, can be opened again."""
     if attempt.task is None:
-        case.put(replace(row, status="pending"))
+        case.put(row, status="pending")
         return
     case.mark_item(attempt, "pending")
 
@@ -205,7 +198,7 @@ def _replan(
     data = {"kind": kind, "tool": spec.tool, "error": row.error}
     case.record("replan_due", row.id, attempt.id, **data)
     if case.definition.policy.on_failure == "finish-stage" and _beside(case, row):
-        case.put(replace(row, status="failed", completed_at=case.now))
+        case.put(row, status="failed", completed_at=case.now)
         case.reach("failed")
         return
     replan(case, row)
@@ -244,11 +237,11 @@ def open_plan(case: ExecutionCase, plan: str, error: str) -> None:
     cancel(case, {plan, *children, *after}, "a new plan is made")
     for child in (case.steps[c] for c in children):
         if child.status not in ("completed", "skipped"):
-            case.put(replace(child, status="skipped"))
+            case.put(child, status="skipped")
     for other in after:
         if case.steps[other].status != "pending":
             case.put(_fresh(case.steps[other]))
-    case.put(replace(_fresh(case.steps[plan]), error=error))
+    case.put(_fresh(case.steps[plan]), error=error)
     case.reach("replanned", plan)
 
 
@@ -289,9 +282,7 @@ def begin_call(case: ExecutionCase, attempt: AttemptRow) -> bool:
     if _noted(case, attempt, BEGAN) > _noted(case, attempt, WITHDRAWN):
         tool = case.spec(attempt.step).tool
         failure = Failure(
-            "driver",
-            f"{tool} was cut off: check whether it took effect, then accept or retry",
-            {},
+            "driver", f"{tool} was cut off: check whether it took effect, then accept or retry", {}
         )
         fail_step(case, attempt, (failure,), on_fail="ask")
         return False

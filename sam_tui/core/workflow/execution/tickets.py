@@ -10,7 +10,6 @@ import binascii
 import hashlib
 import json
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -21,24 +20,13 @@ from sam_tui.core.workflow.definitions.references import fill, fill_text
 from sam_tui.core.workflow.definitions.stages import FORM, Sampling
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, pinned_text
 from sam_tui.core.workflow.execution.context import revision_briefing
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import ModelWish, Ticket
+from sam_tui.core.workflow.views import ModelWish, Ticket, WorkflowRefused
 
 LIFETIME = 86_400.0
 """Seconds for which a token is valid (seed 003)."""
 OUTSTANDING = 8
 """The most valid tokens of one attempt; for a new one, the oldest is revoked."""
 _LONGEST = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class TokenText:
-    """The content of a token; ``issued_at`` is ISO 8601 in UTC."""
-
-    execution_id: str
-    step_name: str
-    issued_at: str
-    nonce: str
 
 
 def mint_token(execution: str, step: str, attempt: str, now: float) -> tuple[str, TokenRow]:
@@ -59,8 +47,8 @@ def token_hash(token: str) -> str:
     return hashlib.sha256(token.rstrip("=").encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def read_token(token: str) -> TokenText:
-    """Parse a token. Raises ``WorkflowRefused`` (``token_malformed``)."""
+def read_token(token: str) -> dict[str, str]:
+    """Return the texts in a token by name. Raises ``WorkflowRefused`` (``token_malformed``)."""
     try:
         if not token or len(token) > _LONGEST or not token.isascii():
             raise ValueError("empty, too long or not ASCII")
@@ -72,7 +60,7 @@ def read_token(token: str) -> TokenText:
         if not all(isinstance(fields.get(name), str) and fields[name] for name in names):
             raise ValueError("a field is missing")
         datetime.fromisoformat(fields["issued_at"])
-        return TokenText(*(fields[name] for name in names))
+        return {name: fields[name] for name in names}
     except (ValueError, binascii.Error, RecursionError) as error:
         raise WorkflowRefused(
             "token_malformed",
@@ -97,28 +85,26 @@ def redeem(
     if execution_id and row.execution != execution_id:
         raise refused_token("token_foreign", "That token is of another execution.")
     if row.used_at is not None:
-        raise refused_token("token_replayed", "That token was used already.", row.step)
+        raise refused_token("token_replayed", "That token was used already.", step=row.step)
     case = ExecutionCase.load(transaction, row.execution)
     case.require_running()
     if row.revoked:
-        raise refused_token(
-            "token_revoked", f"That token is no longer valid: {row.revoked}.", row.step
-        )
+        why = f"That token is no longer valid: {row.revoked}."
+        raise refused_token("token_revoked", why, step=row.step)
     if now >= row.expires_at:
-        raise refused_token("token_expired", "That token is older than 24 hours.", row.step)
+        raise refused_token("token_expired", "That token is older than 24 hours.", step=row.step)
     if now < row.issued_at - LIFETIME:
         why = "That token is more than 24 hours ahead: the clock was set back."
-        raise refused_token("token_expired", why, row.step)
+        raise refused_token("token_expired", why, step=row.step)
     for attempt in case.attempts(step=row.step):
         if attempt.id == row.attempt:
             return case, attempt
     raise not_running(case, row.step)
 
 
-def refused_token(code: str, message: str, step: str = "") -> WorkflowRefused:
-    """The refusal of a token."""
-    hint = "Read the current step for a valid token."
-    return WorkflowRefused(code, message, hint=hint, details={"step": step} if step else {})
+def refused_token(code: str, message: str, **step: str) -> WorkflowRefused:
+    """The refusal of a token; its details name the ``step`` of one that was issued for this execution."""
+    return WorkflowRefused(code, message, hint="Read the current step for a valid token.", **step)
 
 
 def not_running(case: ExecutionCase, step: str) -> WorkflowRefused:
@@ -127,7 +113,8 @@ def not_running(case: ExecutionCase, step: str) -> WorkflowRefused:
     return WorkflowRefused(
         "phase_mismatch" if expected or step not in case.steps else "step_not_running",
         f"Step {step} is not open now; open: {', '.join(expected) or 'none'}.",
-        details={"expected": expected, "got": step},
+        expected=expected,
+        got=step,
     )
 
 
@@ -135,7 +122,7 @@ def issue(case: ExecutionCase, attempt: AttemptRow) -> Ticket:
     """A ticket with a fresh token; the oldest unused ones of the attempt are revoked."""
     case.unit.revoke_tokens(attempt.id, "too many tokens", keep=OUTSTANDING - 1)
     token, row = mint_token(case.row.id, attempt.step, attempt.id, case.now)
-    case.unit.save_token(row)
+    case.unit.save(row)
     case.record("token_generated", attempt.step, attempt.id)
     return describe(case, attempt, token, row.expires_at)
 

@@ -1,32 +1,24 @@
 """The verbs that create and steer an execution, each within one transaction.
 
-``STEERING`` has those that steer by their names. ``create`` checks an execution's parameters, and pins
-everything that it will need.
+``STEERING`` has those that steer by their names. ``create`` pins everything that an execution will need.
 """
 
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from sam_tui.core.ids import mint
-from sam_tui.core.ports.workflows import EdgeRow, ExecutionRow, StepQuestion, StepRow, WorkflowUnit
+from sam_tui.core.ports.workflows import ExecutionRow, StepQuestion, StepRow, WorkflowUnit
 from sam_tui.core.workflow.definitions.model import StepAction, WorkflowDefinition, sha256
 from sam_tui.core.workflow.definitions.references import fill
-from sam_tui.core.workflow.execution.case import (
-    CAPABILITIES,
-    ENDED,
-    ExecutionCase,
-    Transaction,
-    require_next,
-)
+from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction, require_next
 from sam_tui.core.workflow.execution.completion import accept
 from sam_tui.core.workflow.execution.plans import adopt, read_plan
 from sam_tui.core.workflow.execution.progress import advanced, begin, settled
 from sam_tui.core.workflow.execution.recovery import cancel, end, open_plan, reopen, rollback
-from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
-from sam_tui.core.workflow.views import Advanced, VerbName
+from sam_tui.core.workflow.views import Advanced, VerbName, WorkflowRefused, require_choice
 
 SPACING = 1000
 """The distance between the positions of two steps of a definition, which leaves room for planned steps."""
@@ -79,7 +71,7 @@ def _retry(case: ExecutionCase, step: str) -> Advanced:
     target = _failed_step(case, step)
     _run_again(case)
     if case.spec(target).each and case.steps[target].status == "completed":
-        case.put(replace(case.steps[target], cursor=-1))
+        case.put(case.steps[target], cursor=-1)
     reopen(case, target, error=case.steps[target].error)
     case.record("step_reopened", target)
     done = settled(case)
@@ -150,7 +142,7 @@ def _go_on(case: ExecutionCase) -> None:
     paused = max(0.0, case.now - case.row.updated_at)
     for attempt in case.attempts():
         if attempt.deadline is not None:
-            case.unit.save_attempt(replace(attempt, deadline=attempt.deadline + paused))
+            case.unit.save(replace(attempt, deadline=attempt.deadline + paused))
     case.move("running")
 
 
@@ -204,46 +196,41 @@ def _failed_step(case: ExecutionCase, step: str) -> str:
     return names[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """An order to start an execution: the definition, available personas by name, and parameters."""
-
-    definition: WorkflowDefinition
-    personas: Mapping[str, str]
-    params: Mapping[str, object]
-    capabilities: str = ""
-    """The planner's capabilities as JSON; empty if no step is planned."""
-
-
 def create(
-    transaction: Transaction, order: Order, *, execution: str, conversation: str
+    transaction: Transaction,
+    definition: WorkflowDefinition,
+    params: Mapping[str, object],
+    texts: Mapping[str, str],
+    *,
+    execution: str,
+    conversation: str,
 ) -> ExecutionCase:
-    """An idle execution with its steps, edges and pins. Raises ``WorkflowRefused``."""
-    unit, now, definition = transaction.unit, transaction.now, order.definition
+    """An idle execution with its steps, and the ``texts`` of its personas by name, which it pins.
+
+    Raises ``WorkflowRefused``.
+    """
+    unit, now = transaction.unit, transaction.now
     identifier = _identifier(unit, execution)
-    values = checked_params(definition, order.params)
     if conversation and (other := unit.driven_by(conversation)) is not None:
         raise WorkflowRefused(
             "conversation_busy",
             f"This conversation drives workflow {other.workflow} already ({other.id}).",
             hint="Finish or abandon that one first.",
-            details={"execution_id": other.id},
+            execution_id=other.id,
         )
-    pins = _pin_personas(unit, definition, order.personas, values)
-    if order.capabilities:
-        pins[CAPABILITIES] = sha256(order.capabilities)
-        unit.pin(pins[CAPABILITIES], order.capabilities)
+    pins: dict[str, str] = {}
+    for name in sorted(texts):
+        pins[name] = sha256(texts[name])
+        unit.pin(pins[name], texts[name])
     unit.pin(definition.fingerprint, definition.canonical)
     row = ExecutionRow(
         identifier, definition.name, definition.fingerprint, json.dumps(pins),
-        json.dumps(values, ensure_ascii=False), "idle", "", conversation, 0, 0, "", now, None, now,
+        json.dumps(params, ensure_ascii=False), "idle", "", conversation, 0, 0, "", now, None, now,
         None,
     )  # fmt: skip
-    unit.save_execution(row)
+    unit.save(row)
     for index, step in enumerate(definition.steps):
-        unit.save_step(StepRow(identifier, step.id, (index + 1) * SPACING))
-        for need in step.needs:
-            unit.save_edge(EdgeRow(identifier, need, step.id, "needs", now))
+        unit.save(StepRow(identifier, step.id, (index + 1) * SPACING))
     case = ExecutionCase(transaction, row)
     case.record("workflow_created", workflow=definition.name, version=definition.fingerprint)
     return case
@@ -265,24 +252,18 @@ def checked_params(
             faults.append(f"{name} must be one of {choices}")
         values[name] = value
     try:
-        too_long = len(json.dumps(values, allow_nan=False)) > _LARGEST
+        if len(json.dumps(values, allow_nan=False)) > _LARGEST:
+            faults.append(f"parameters are longer than {_LARGEST} characters")
     except (TypeError, ValueError, RecursionError):
-        raise _params(definition, ["parameters must be plain JSON"]) from None
-    if too_long:
-        faults.append(f"parameters are longer than {_LARGEST} characters")
+        faults = ["parameters must be plain JSON"]
     if faults:
-        raise _params(definition, faults)
+        raise WorkflowRefused(
+            "params_invalid",
+            f"Workflow {definition.name}: {'; '.join(faults)}.",
+            hint=f"Parameters: {', '.join(definition.params) or 'none'}.",
+            faults=faults,
+        )
     return values
-
-
-def _params(definition: WorkflowDefinition, faults: list[str]) -> WorkflowRefused:
-    names = ", ".join(definition.params) or "none"
-    return WorkflowRefused(
-        "params_invalid",
-        f"Workflow {definition.name}: {'; '.join(faults)}.",
-        hint=f"Parameters: {names}.",
-        details={"faults": faults},
-    )
 
 
 def _identifier(unit: WorkflowUnit, requested: str) -> str:
@@ -298,33 +279,23 @@ def _identifier(unit: WorkflowUnit, requested: str) -> str:
         raise WorkflowRefused(
             "execution_exists",
             f"There is an execution {requested} already.",
-            details={"execution_id": requested},
+            execution_id=requested,
         )
     return requested
 
 
-def _pin_personas(
-    unit: WorkflowUnit,
-    definition: WorkflowDefinition,
-    personas: Mapping[str, str],
-    params: Mapping[str, object],
+def needed_personas(
+    definition: WorkflowDefinition, personas: Mapping[str, str], params: Mapping[str, object]
 ) -> dict[str, str]:
-    """The hashes of all personas that may be needed. Raises ``persona_unknown``."""
-    named = [
-        str(fill(step.persona, {"params": params})) for step in definition.steps if step.persona
-    ]
-    missing = sorted({name for name in named if name not in personas})
-    if missing:
+    """The texts of all personas that may be needed. Raises ``WorkflowRefused`` (``persona_unknown``)."""
+    filled = (fill(step.persona, {"params": params}) for step in definition.steps if step.persona)
+    named = set(map(str, filled))
+    if missing := sorted(named - personas.keys()):
         raise WorkflowRefused(
             "persona_unknown",
             f"Workflow {definition.name} needs the persona {missing[0]!r}, which does not exist.",
             hint=f"There are: {', '.join(sorted(personas)) or 'none'}.",
-            details={"missing": missing},
+            missing=missing,
         )
-    if definition.plans:
-        named = list(personas)  # a plan may name any of them
-    pins: dict[str, str] = {}
-    for name in sorted(set(named)):
-        pins[name] = sha256(personas[name])
-        unit.pin(pins[name], personas[name])
-    return pins
+    # A plan may name any of them.
+    return {name: text for name, text in personas.items() if definition.plans or name in named}

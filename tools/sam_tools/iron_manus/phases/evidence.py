@@ -15,8 +15,8 @@ from sam_tui.core.ports.workflows import EvidenceRow
 from sam_tui.core.redaction.forms import FORMS
 from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.workflow.execution.completion import RecordedCall
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import WorkflowRefused
 
 FILE, AGENT = "evidence.file", "evidence.agent"
 LARGEST = 20_000_000
@@ -110,14 +110,14 @@ def require_evidence(session: ManusSession, seen: EvidenceSummary) -> None:
             "Counted are: calls of this todo that ended well here, the report of its agent, a handoff"
             ' text, and changed files named in payload.evidence: {"files": ["path"]}.'
         ),
-        details={"session_id": session.id, "task": task.id, "seen": list(seen.lines)},
+        session_id=session.id,
+        task=task.id,
+        seen=list(seen.lines),
     )
 
 
 def _invalid(name: str, why: str) -> WorkflowRefused:
-    return WorkflowRefused(
-        "evidence_invalid", f"{name} {why}.", details={"file": name, "reason": why}
-    )
+    return WorkflowRefused("evidence_invalid", f"{name} {why}.", file=name, reason=why)
 
 
 def _line(row: EvidenceRow) -> str:

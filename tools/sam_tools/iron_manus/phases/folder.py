@@ -15,7 +15,7 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.files import Files, FileStat
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 
 FOLDER = "iron-manus-sessions"
 DAY = 86_400.0

@@ -11,8 +11,8 @@ from typing import Any
 
 from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions, grade
 from sam_tui.core.ports.workflows import EventQuery
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import WorkflowRefused
 
 NOTED = "graph_noted"
 _MOST = 5000
@@ -225,7 +225,7 @@ def require_possible(graph: Graph, change: Mapping[str, Any]) -> None:
                 "engine_owned",
                 f"{name} is kept by the engine itself.",
                 hint="Note an entity of your own, and relate it.",
-                details={"entity": name},
+                entity=name,
             )
     owned = set(graph.only(n for n, e in graph.entities.items() if e.owned).relations)
     for entry in change.get("dropped_relations", ()):

@@ -13,7 +13,7 @@ from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.display import Text
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult, single
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 
 _MOST_FILES = 20
 _ABOUT = (

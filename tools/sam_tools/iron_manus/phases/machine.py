@@ -23,8 +23,8 @@ from sam_tui.core.clock import Clock
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.files import Files, FileStat
 from sam_tui.core.workflow.drivers.host_steps import Person, steer_with_person
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import WorkflowRefused
 
 _SUMMARY = 500
 
@@ -120,7 +120,8 @@ class PhaseMachine:
                 "session_exists",
                 f"Session {identifier} has another objective, and is in {session.phase}.",
                 hint="Leave initial_objective out, or begin a session of another id.",
-                details={"session_id": identifier, "phase": session.phase},
+                session_id=identifier,
+                phase=session.phase,
             )
         if session.view.state == "idle":
             self._workflows.steer("resume", identifier)
@@ -134,7 +135,8 @@ class PhaseMachine:
             raise WorkflowRefused(
                 "phase_mismatch",
                 f"A new session is in INIT, so {request.phase_completed} cannot be completed.",
-                details={"expected": "INIT", "got": request.phase_completed},
+                expected="INIT",
+                got=request.phase_completed,
             )
         self.sweep()
         requested = (request.payload or {}).get("role")
@@ -149,7 +151,7 @@ class PhaseMachine:
             return
         rows = self._workflows.records.artifacts(session.id)
         texts = {
-            row.name: self._workflows.records.read_artifact(row.id, 0, 200_000).text
+            row.name: self._workflows.records.read_artifact(row.id).text
             for row in rows
             if row.type == "file"
         }

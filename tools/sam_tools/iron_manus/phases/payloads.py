@@ -22,7 +22,7 @@ from pydantic import (
 from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt, MetaPromptError, read_meta_prompt
 from sam_tools.iron_manus.phases.roles import RoleChoice, model_choice, named_choice
 from sam_tui.core.text.field_faults import faults_of
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 
 MOST_TODOS = 50
 """The most todos of a plan; seed 000 warns from so many on."""
@@ -189,7 +189,8 @@ def invalid(phase: str, faults: list[str]) -> WorkflowRefused:
         "payload_invalid",
         f"The payload of {phase} does not fit: {'; '.join(faults[:20])}.",
         hint=f"It has: {', '.join(names)}. Nothing has moved; send it again.",
-        details={"phase": phase, "faults": faults[:20]},
+        phase=phase,
+        faults=faults[:20],
     )
 
 

@@ -8,9 +8,8 @@ from sam_tools.iron_manus.phases.folder import require_session_id
 from sam_tools.iron_manus.phases.roles import ROLES, choose_role
 from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.ports.workflows import EventQuery, EventRow, TaskRow
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket
+from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket, WorkflowRefused
 
 WORKFLOW = "phased"
 PHASES = ("QUERY", "ENHANCE", "KNOWLEDGE", "PLAN", "EXECUTE", "VERIFY")
@@ -103,7 +102,7 @@ class ManusSessions:
                 "session_unknown",
                 f"There is no session {session!r}.",
                 hint="Begin one with initial_objective.",
-                details={"session_id": session},
+                session_id=session,
             )
         steps = {step.id: step for step in self._workflows.records.steps(session)}
         tickets = self._workflows.tickets(session, mint=False)
@@ -133,20 +132,24 @@ class ManusSessions:
                 "session_waits" if question else "execution_paused",
                 f"Session {session.id} is paused in {session.phase}: {why}".rstrip(": "),
                 hint="A person decides what follows." if question else "Resume it first.",
-                details={"session_id": session.id, "phase": session.phase},
+                session_id=session.id,
+                phase=session.phase,
             )
         if session.view.state not in ("running", "completed"):
             raise WorkflowRefused(
                 "execution_closed",
                 f"Session {session.id} is {session.view.state}: {session.view.reason}",
-                details={"session_id": session.id, "state": session.view.state},
+                session_id=session.id,
+                state=session.view.state,
             )
         if session.phase != phase:
             raise WorkflowRefused(
                 "phase_mismatch",
                 f"Session {session.id} is in {session.phase}, not in {phase}.",
                 hint=f"Complete {session.phase} first; without phase_completed you are told how.",
-                details={"expected": session.phase, "got": phase, "session_id": session.id},
+                expected=session.phase,
+                got=phase,
+                session_id=session.id,
             )
 
     def claim(self, session: ManusSession, caller: ConversationId) -> None:

@@ -14,7 +14,7 @@ from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import WorkflowRefused
 
 _MOST = 200
 _Text = Field(min_length=1, max_length=2000)
@@ -184,7 +184,8 @@ class StateTools:
                 "engine_owned",
                 f"The engine has not recorded {what}, and takes it from nobody.",
                 hint="Phases and todos move by JARVIS alone.",
-                details={"session_id": session.id, "action": request.action},
+                session_id=session.id,
+                action=request.action,
             )
         return {"recorded": True, "message": f"The engine had recorded {what} itself."}
 

@@ -12,8 +12,8 @@ from sam_tui.core.ids import CallId
 from sam_tui.core.ports.storage import ResultStore
 from sam_tui.core.ports.web import Page, Web
 from sam_tui.core.tooling.contract import ToolContext
-from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import WorkflowRefused
 
 MOST_BYTES = 5_000_000
 TRIES = 3
