@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
-from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
+from sam_tui.core.agent.budget import MOST_STEPS, Budget, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
@@ -57,8 +57,9 @@ class AgentDriver:
         """Turns until the output fits, or too many did not; ``left`` are the calls it may make."""
         one_answer = REPAIRS + 1 if ticket.kind == "llm" else None
         bounds = [n for n in (ticket.max_calls, left, one_answer) if n is not None]
-        most = min([ticket.max_calls or DEFAULT_STEPS, *bounds])
-        budget = Budget(most, limits=Limits(raised=0 if bounds else MOST_STEPS))
+        whole = self._run.context.budget
+        most = min([ticket.max_calls or whole.max_steps, whole.reach, *bounds])
+        budget = Budget(most, parent=whole, limits=Limits(raised=0 if bounds else MOST_STEPS))
         for _ in range(REPAIRS + 1):
             turn = await self._turn(ticket, work, budget, prompt)
             if turn is None:
@@ -81,8 +82,11 @@ class AgentDriver:
         if turn.reason == "finished":
             return turn
         self._run.recorder.flush()
-        if turn.reason == "limit":
-            self._run.fail(ticket, turn.error)
+        why = turn.error.partition("\n")[0]
+        if turn.reason == "limit" and not self._run.context.budget.spent:
+            self._run.fail(ticket, why)
+        elif turn.reason == "limit":
+            self._run.pause(ticket, why)
         else:
             # The provider failed, not the step.
             self._run.pause(ticket, f"the model failed: {turn.error}")

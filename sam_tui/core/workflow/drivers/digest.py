@@ -144,7 +144,8 @@ class ModelDigest:
         history = self._run.history(self._run.conversation())
         work = StepTurn(self._execution, step, model, history, _no_tools)
         try:
-            turn = await self._run.turn(work, Budget(2, limits=Limits(raised=0)), prompt)
+            few = Budget(2, parent=self._run.context.budget, limits=Limits(raised=0))
+            turn = await self._run.turn(work, few, prompt)
         finally:
             history.close()
         return turn.answer.strip() if turn.reason == "finished" else ""

@@ -154,7 +154,9 @@ class ToolDriver:
         self, plan: CallPlan, ticket: Ticket, conversation: ConversationId
     ) -> Executed:
         """Make the call; a subagent that it begins has the model of the run, and counts with it."""
-        engine, model, budget = self._run.context.engine, self._run.context.model, Budget()
+        engine, model = self._run.context.engine, self._run.context.model
+        whole = self._run.context.budget
+        budget = Budget(whole.max_steps, parent=whole)
         if model is None:
             return await engine.executor.run(plan, conversation)
         with engine.budgets.running(conversation, budget, model, subagent_gate()):
