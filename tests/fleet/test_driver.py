@@ -254,7 +254,10 @@ async def test_a_fleet_without_workers_ends_and_waits_for_a_database_that_does_n
         drive.time += drive.pace if ids else 0
         return {} if ids else look(queue, ids)
 
-    monkeypatch.setattr(SubTaskQueue, "put", lambda queue, tasks: None)
+    def put(queue: SubTaskQueue, tasks: Sequence[SubTaskMessage]) -> None:
+        """Nobody takes them."""
+
+    monkeypatch.setattr(SubTaskQueue, "put", put)
     monkeypatch.setattr(SubTaskQueue, "look", silent_once)
     with pytest.raises(WorkersEnded, match="keep ending"):
         await drive.run()
