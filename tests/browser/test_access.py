@@ -81,7 +81,8 @@ def test_connections_that_send_half_a_request_keep_nobody_out(server: Server) ->
         for _ in range(MOST_CONNECTIONS + 1):
             client = clients.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             client.sendall(b"GET / HTTP/1.1\r\nHost:")
-        assert server.ask("GET", "/").status == 200
+        for _ in range(3):  # the first may be accepted before the others were read
+            assert server.ask("GET", "/").status == 200
 
 
 @pytest.mark.requirement("browser:access", "browser:login")
