@@ -174,9 +174,7 @@ _CONVERSATION = (
         "--take-over", is_flag=True, help="Continue it even if another program has it open."
     ),
 )
-_RUN = (
-    option("--session-id", metavar="ID", help="Continue or create this conversation."),
-    option("--output-format", type=click.Choice(OUTPUT_FORMATS), help="text by default."),
+_LIMITS = (
     option("--max-turns", type=click.IntRange(min=1), help="Model calls at most."),
     option("--max-tokens", type=click.IntRange(min=1), help="Tokens at most, in and out."),
     option(
@@ -187,6 +185,11 @@ _RUN = (
         metavar="USD",
         help="US dollars at most, where the price is known.",
     ),
+)
+_RUN = (
+    option("--session-id", metavar="ID", help="Continue or create this conversation."),
+    option("--output-format", type=click.Choice(OUTPUT_FORMATS), help="text by default."),
+    *_LIMITS,
     option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
     option("--inquiries-fd", type=click.IntRange(min=3), hidden=True),
     option("--include-partial-messages", is_flag=True, help="Print pieces as they arrive."),
@@ -211,6 +214,8 @@ place_options = adding(*_PLACE)
 guarded_options = adding(*_PLACE, *_PERMISSIONS)
 agent_options = adding(*_CONVERSATION, *_SERVING, *_SERVERS, _PROFILE)
 """The options of a conversation with a model."""
+limit_options = adding(*_LIMITS)
+"""The limits of a run of steps: model calls of each attempt, tokens and money of the whole run."""
 profile_option = adding(_PROFILE)
 server_options = adding(*_SERVING)
 """The options of serving our tools to other agents, with the model of subagents."""

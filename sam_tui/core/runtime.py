@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from sam_tui.core.agent.budget import Limits
+from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.agent.history import COPIED, INTERRUPTED, TAKEN_OVER, History
 from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import TurnEngine
@@ -248,6 +248,7 @@ class Runtime(RuntimeParts):
             self.save_task_file,
             self._recall,
             self.hand_out,
+            Budget(self.limits.steps, limits=self.limits),
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import mimetypes
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -12,6 +13,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from sam_tui.loopback.access import Addresses
 from sam_tui.loopback.server import MOST_CONNECTIONS, listen
@@ -35,7 +37,9 @@ _MOST_TYPED = 128 * 1024 * 1024
 _HEARTBEAT = 20.0
 """Seconds between two checks whether a page is still connected."""
 _SILENCE = 10.0
-"""Seconds in which a new connection must send something."""
+"""Seconds in which a new connection must send the headers of a request."""
+_MOST_HEAD = 64 * 1024
+"""Bytes after which incomplete headers are left to the library, which refuses them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +68,15 @@ async def serve_workbenches(face: BrowserFace) -> None:
     runner = web.AppRunner(
         pages.application(), access_log=None, handle_signals=False, shutdown_timeout=3.0
     )
+    logging.getLogger("aiohttp.server").addFilter(_of_this_program)
     await runner.setup()
     handlers = runner.server
     assert handlers is not None
 
+    arrivals: dict[_Visitor, None] = {}
+
     def protocol() -> asyncio.Protocol:
-        return _Visitor(handlers, full=len(handlers.connections) >= MOST_CONNECTIONS)
+        return _Visitor(handlers, arrivals, full=len(handlers.connections) >= MOST_CONNECTIONS)
 
     with signals_stop() as stopped:
         server = await asyncio.get_running_loop().create_server(protocol, sock=listening)
@@ -82,32 +89,61 @@ async def serve_workbenches(face: BrowserFace) -> None:
             await runner.cleanup()
 
 
-class _Visitor(asyncio.Protocol):
-    """A new connection; it is closed if it sends nothing in time, or if there are too many."""
+def _of_this_program(record: logging.LogRecord) -> bool:
+    """Whether a line of the log is about a defect here, not about a request that is not valid HTTP."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
-    def __init__(self, handlers: Callable[[], asyncio.Protocol], *, full: bool) -> None:
+
+class _Visitor(asyncio.Protocol):
+    """A new connection. It is closed if the headers of its first request do not arrive in time, or if
+    there are too many: of those that have not sent them the oldest is closed for a new one."""
+
+    def __init__(
+        self,
+        handlers: Callable[[], asyncio.Protocol],
+        arrivals: "dict[_Visitor, None]",
+        *,
+        full: bool,
+    ) -> None:
         self._handlers = handlers
+        self._arrivals = arrivals
         self._full = full
+        self._head = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._waiting = asyncio.get_running_loop().call_later(_SILENCE, transport.abort)
+        self._arrivals[self] = None
+        if len(self._arrivals) > MOST_CONNECTIONS:
+            next(iter(self._arrivals)).close()
         if self._full:
-            transport.abort()
+            self.close()
+
+    def close(self) -> None:
+        """Close the connection now."""
+        self._arrivals.pop(self, None)
+        self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Pass the connection to a handler of requests."""
+        """Pass the connection to a handler of requests, once the headers are whole or too long."""
+        begin = max(0, len(self._head) - 3)
+        self._head += data
+        whole = any(self._head.find(end, begin) >= 0 for end in (b"\n\r\n", b"\n\n"))
+        if not whole and self._head[:1].isalpha() and len(self._head) < _MOST_HEAD:
+            return
         self._waiting.cancel()
+        self._arrivals.pop(self, None)
         handler = self._handlers()
         self._transport.set_protocol(handler)
         handler.connection_made(self._transport)
-        handler.data_received(data)
+        handler.data_received(bytes(self._head))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting: nothing was requested."""
         self._waiting.cancel()
+        self._arrivals.pop(self, None)
 
 
 class _Pages:

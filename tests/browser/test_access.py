@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 import aiohttp
 import pytest
@@ -12,6 +13,7 @@ from sam_tui.cli.commands.serve import (
     _workbench_arguments,  # pyright: ignore[reportPrivateUsage] # what a page's program starts with
     serve_command,
 )
+from sam_tui.loopback.server import MOST_CONNECTIONS
 from sam_tui.web_server.entry import MOST_LOGINS, TICKET_SECONDS, PageLogins
 from sam_tui.web_server.workbenches import Size, environment_of_page
 from tests.browser.conftest import SECONDS, SEES_PROGRAMS, Server
@@ -71,6 +73,16 @@ async def drawn(socket: aiohttp.ClientWebSocketResponse, text: bytes) -> None:
     seen = b""
     while text not in seen:
         seen += await socket.receive_bytes(timeout=SECONDS)
+
+
+@pytest.mark.requirement("browser:access")
+def test_connections_that_send_half_a_request_keep_nobody_out(server: Server) -> None:
+    with ExitStack() as clients:
+        for _ in range(MOST_CONNECTIONS + 1):
+            client = clients.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            client.sendall(b"GET / HTTP/1.1\r\nHost:")
+        for _ in range(3):  # the first may be accepted before the others were read
+            assert server.ask("GET", "/").status == 200
 
 
 @pytest.mark.requirement("browser:access", "browser:login")

@@ -128,7 +128,13 @@ def postgres() -> Generator[str]:
             port = free.getsockname()[1]
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": folder}
         data = f"{folder}/data"
-        words = ["--auth=trust", "--username=fleet", "--no-sync", "--locale=C.UTF-8"]
+        words = [
+            "--auth=trust",
+            "--username=fleet",
+            "--no-sync",
+            "--locale=C",
+            "--encoding=SQL_ASCII",
+        ]
         made = subprocess.run(
             [POSTGRES / "initdb", "-D", data, *words],
             user=user,

@@ -3,12 +3,14 @@
 import asyncio
 import subprocess
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
-from sam_tui.adapters.fleet.driver import Driver
+from sam_tui.adapters.fleet.driver import Driver, WorkersEnded
 from sam_tui.adapters.fleet.messages import (
     FLEET_ROLE,
     HeadlessInput,
@@ -16,7 +18,7 @@ from sam_tui.adapters.fleet.messages import (
     SubTaskMessage,
     SubTaskResult,
 )
-from sam_tui.adapters.fleet.queues import LEASE_SECONDS, SubTaskQueue, WorkHold, failure
+from sam_tui.adapters.fleet.queues import LEASE_SECONDS, SubTaskQueue, Work, WorkHold, failure
 from sam_tui.adapters.fleet.records import FleetFolder, Fleets, FleetSettings
 from sam_tui.adapters.fleet.tasks import FleetLimits, FleetTask, Rate
 from tests.fakes.preloaded import SCRIPT
@@ -42,6 +44,8 @@ LIES: dict[str, dict[str, Any]] = {
 class Drive:
     """A fleet whose tasks are performed in this process, by what their prompts say."""
 
+    exhausted = False
+
     def __init__(self, folder: Path, hands: Hands, *tasks: FleetTask, **limits: Any) -> None:
         self.workspace = folder / "ws"
         self.workspace.mkdir()
@@ -51,6 +55,7 @@ class Drive:
         self.fleet: FleetFolder = Fleets(str(folder)).create(settings, tasks)
         self.hands, self.applied, self.lost = hands, list[str](), list[str]()
         self.time, self.pace = 0.0, 0.0
+        self.said: list[str] = []
         self.begun: list[tuple[str, float, int]] = []
         # of each taken task its id, when, and how many of its model were handed out then
         hands.perform = self.perform
@@ -79,7 +84,7 @@ class Drive:
         """Drive to the end; the state of each task."""
         driver = Driver(
             self.fleet, self.hands.database, self, self.apply, lambda record: None,
-            monotonic=self.monotonic,
+            monotonic=self.monotonic, say=self.said.append,
         )  # fmt: skip
         await driver.drive()
         return {record.id: record.state for record in self.fleet.records.values()}
@@ -232,6 +237,34 @@ async def test_work_is_given_back_at_once_by_a_known_worker_and_after_15_seconds
     assert await drive.run() == {"t1": "done"}
     assert (drive.fleet.records["t1"].returns, len(drive.begun)) == (1, 2)
     assert (drive.time > LEASE_SECONDS) is not crew
+
+
+@pytest.mark.requirement("fleet:exactly-once")
+async def test_a_fleet_without_workers_ends_and_waits_for_a_database_that_does_not_answer(
+    tmp_path: Path, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive = Drive(tmp_path, hands, *tasks("a"))
+    drive.exhausted, drive.pace = True, 10.0
+    look, looks = SubTaskQueue.look, list[int]()
+
+    def silent_once(queue: SubTaskQueue, ids: Sequence[str]) -> dict[str, Work]:
+        looks.append(len(ids))
+        if len(looks) == 2:
+            raise OperationalError("look", {}, Exception("no answer"))
+        drive.time += drive.pace if ids else 0
+        return {} if ids else look(queue, ids)
+
+    def put(queue: SubTaskQueue, tasks: Sequence[SubTaskMessage]) -> None:
+        """Nobody takes them."""
+
+    monkeypatch.setattr(SubTaskQueue, "put", put)
+    monkeypatch.setattr(SubTaskQueue, "look", silent_once)
+    with pytest.raises(WorkersEnded, match="keep ending"):
+        await drive.run()
+    assert [text.split(": ")[1] for text in drive.said] == [
+        "no answer. Trying again until it answers; Ctrl+C ends the fleet."
+    ]
+    assert drive.fleet.records["t1"].state == "queued"
 
 
 PATCH = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n"

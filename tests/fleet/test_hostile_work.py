@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.fleet.database import QueueDatabase, database_url
+from sam_tui.adapters.fleet.database import QueueDatabase, QueueUnavailable, database_url
 from sam_tui.adapters.fleet.messages import (
     AnswerMessage,
     Ask,
@@ -242,6 +242,26 @@ def test_the_variable_names_the_database(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError):
         database_url({"SAM_TUI_DATABASE_URL": "mysql://h/n"}, str(tmp_path))
     assert json.dumps(database_url({}, "/d")) == '"sqlite:////d/fleet.sqlite"'
+    with pytest.raises(ConfigurationError) as refused:
+        database_url({"SAM_TUI_DATABASE_URL": "fleet:p4ssword@h/n"}, str(tmp_path))
+    assert "p4ssword" not in refused.value.explain()
+
+
+@pytest.mark.requirement("fleet:database")
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("postgresql://u:p%404ss@127.0.0.1:1/n", "Connection refused"),
+        ("postgresql://u:p@4ss@127.0.0.1:x/n", "write %40"),
+        ("postgresql://u:p%404ss@127.0.0.1:1/n?sslmode=p%404ss", "invalid sslmode value"),
+    ],
+)
+def test_the_reason_for_which_a_database_cannot_be_used_is_said_without_its_password(
+    address: str, why: str
+) -> None:
+    with pytest.raises(QueueUnavailable, match=why) as refused:
+        QueueDatabase(address, Seal("k" * 40))
+    assert not {"4ss"} & set(refused.value.explain().replace("@", " ").split())
 
 
 @pytest.mark.requirement("fleet:workspace")

@@ -1,6 +1,8 @@
 """Strict mode under bubblewrap, and the profile for macOS."""
 
 import os
+import socket
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement import sandbox
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sandbox import strict
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command
 from sam_tui.core.ports.processes.sandbox import HostTerms, SandboxPlan
@@ -59,6 +62,25 @@ async def test_strict_commands_see_no_secrets_no_processes_and_no_network(
     ).output
     assert [line.split(":")[0].strip() for line in links.splitlines()[2:]] == ["lo"]
     assert (await run("unshare -Ur true", box=box)).exit_code != 0
+
+
+@installed
+@pytest.mark.requirement("sandbox:strict")
+async def test_strict_commands_reach_no_socket_that_others_bound_outside_temporary_folders(
+    run: Run, box: Sandbox, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strict, "_EMPTIED", ("/run",))  # the test's own folder is a temporary one
+    outside = workspace.parent / "o.sock"
+    connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as own:
+        server.bind(str(outside))
+        server.listen()
+        own.bind(str(workspace / "i.sock"))
+        own.listen()
+        for path, wanted in ((outside, "ConnectionRefusedError"), (workspace / "i.sock", "")):
+            result = await run(f"{sys.executable} -ISc '{connect}' {path}", box=box)
+            assert wanted in result.output, result.output
+            assert (result.exit_code == 0) is not wanted
 
 
 @installed

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sam_tui.adapters.llm.scripted import ScriptedModel
+from sam_tui.core.agent.budget import Budget
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Inquiry, Reply
@@ -45,6 +46,7 @@ class Stage:
         self.saved: list[str] = []
         self.asked: list[Inquiry] = []
         self.hand_out: StepHandOut | None = None
+        self.budget = Budget()
 
     def runner(self, answer: Callable[[Inquiry], Reply | None] | None = None) -> Runner:
         """A runner whose questions are answered by ``answer``, or by nobody."""
@@ -64,6 +66,7 @@ class Stage:
             self.said.append,
             save=lambda path, _: self.saved.append(path),
             hand_out=self.hand_out,
+            budget=self.budget,
         )
         return Runner(self.bench.workflows, crew, self.kit.bus)
 

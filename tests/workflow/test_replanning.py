@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import UserMessage
@@ -205,3 +206,32 @@ def test_a_step_is_done_again_where_what_it_was_told_is_made_anew(bench: Bench) 
     assert done == {"plan", "plan/o", "plan/c"}
     adopted = bench.workflows.records.reader.events(EventQuery(execution, "plan_adopted"))
     assert [json.loads(e.data_json)["kept"] for e in adopted] == [0, 2]
+
+
+@pytest.mark.requirement("workflow:budgets")
+async def test_the_tokens_of_all_steps_count_for_the_run_and_its_model_calls_for_each_attempt(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.define("""
+        steps:
+          - {id: a, prompt: a, on_fail: retry, attempts: 3}
+          - {id: b, prompt: b, needs: [a]}
+          - {id: c, prompt: c, needs: [b]}
+    """)
+    used = {"usage": {"input_tokens": 10, "output_tokens": 1}}
+    plays = [play for name in "abc" for play in on(name, **used)]
+    stage = Stage(bench, tmp_path / "k", plays)
+    stage.budget = Budget(limits=Limits(tokens=20))
+    execution = bench.workflows.start("flow").execution_id
+    view = await stage.run(execution)
+    assert (view.state, view.reason) == ("paused", "The limit of 20 tokens was reached.")
+    stage.budget = Budget(limits=Limits(tokens=20))
+    bench.workflows.steer("resume", execution)
+    assert (await stage.run(execution)).state == "completed"
+    assert len(bench.workflows.records.history(execution)) == 3
+    say = ("voice", {"operation": "murmur", "text": "again"})
+    bench.define("steps: [{id: a, prompt: a, attempts: 1, max_calls: 9}]")
+    stage = Stage(bench, tmp_path / "l", on("a", "never", say, say, say))
+    stage.budget = Budget(2, limits=Limits(steps=2, raised=0))
+    view = await stage.run(bench.workflows.start("flow").execution_id)
+    assert (view.state, "limit of 2 model calls" in view.reason) == ("failed", True)

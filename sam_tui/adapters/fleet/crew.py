@@ -50,6 +50,11 @@ class WorkerCrew:
                 self._start()
         return names
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether all workers ended and no more are started, because they kept ending."""
+        return self._started > 0 and not self._running
+
     def stop(self) -> None:
         """End all workers: SIGTERM, then SIGKILL after ``_STOP_SECONDS``."""
         for process in self._running.values():

@@ -10,9 +10,10 @@ import json
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote
 
 from sam_tui.adapters.fleet.messages import Seal, UntrustedMessage
 from sam_tui.core.authorization.paths.secrets import FLEET_KEY
@@ -40,6 +41,12 @@ class QueueUnavailable(SamError):
     exit_code = 75
 
 
+class QueueSilent(QueueUnavailable):
+    """The database does not answer, or has no room, which may pass."""
+
+    retryable = True
+
+
 def database_url(environment: Mapping[str, str], data_dir: str) -> str:
     """Return the database's address: the environment's, else a file of the data folder.
 
@@ -48,7 +55,9 @@ def database_url(environment: Mapping[str, str], data_dir: str) -> str:
     named = environment.get(URL_VARIABLE, "").strip()
     if not named:
         return f"sqlite:///{os.path.join(data_dir, 'fleet.sqlite')}"
-    scheme = named.partition("://")[0]
+    scheme, mark, _ = named.partition("://")
+    if not mark:  # what has no scheme may begin with a password
+        scheme = "none"
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg", "sqlite"):
         raise ConfigurationError(
             f"{URL_VARIABLE} names a database of the unsupported kind {scheme[:40]!r}.",
@@ -125,13 +134,40 @@ def _engine(url: str) -> "sqlalchemy.Engine | None":
     return engine
 
 
-class QueueDatabase:
-    """The migrated database of the queue. Its methods block: call them in a thread."""
+def _reason(error: Exception, url: str) -> str:
+    """Return what a database or its driver said, without the password of its address."""
+    text = " ".join(str(getattr(error, "orig", None) or error).split())
+    address = url.partition("://")[2]
+    if address.count("@") > 1:
+        return "its address has more than one “@”; in a password write %40"
+    password = address.rpartition("@")[0].partition(":")[2]
+    for secret in filter(None, (password, unquote(password))):
+        text = text.replace(secret, "…")
+    return text[:300].rstrip(".?") or type(error).__name__
 
-    def __init__(self, url: str, seal: Seal) -> None:
+
+def _with_utf8(url: str) -> str:
+    """An address whose texts are UTF-8: a database of the encoding SQL_ASCII would answer in bytes."""
+    if url.startswith("sqlite"):
+        return url
+    import sqlalchemy
+
+    address = sqlalchemy.make_url(url)
+    query = {"client_encoding": "utf8", **address.query}
+    return address.set(query=query).render_as_string(hide_password=False)
+
+
+class QueueDatabase:
+    """The migrated database of the queue. Its methods block: call them in a thread.
+
+    If the server does not answer, they wait until it does; without ``patient`` they raise.
+    """
+
+    def __init__(self, url: str, seal: Seal, *, patient: bool = True) -> None:
         dbos = load()
-        self.url, self.seal = url, seal
-        try:
+        self.url, self.seal, self._address = url, seal, url
+        with self.reported():
+            self.url = url = _with_utf8(url)
             with _alone(url):
                 self.engine = _engine(url)
                 if self.engine is not None:
@@ -142,10 +178,22 @@ class QueueDatabase:
                 system_database_engine=self.engine,
                 serializer=cast("Any", Json()),
                 application_name=APPLICATION,
+                retry_connection_errors=patient,
             )
+
+    @contextlib.contextmanager
+    def reported(self) -> Generator[None]:
+        """Raise ``QueueUnavailable`` with the reason in place of an error of the database."""
+        try:
+            yield
+        except SamError:
+            raise
         except Exception as error:
-            raise QueueUnavailable(
-                f"The database of the queues cannot be used: {type(error).__name__}.",
+            from sqlalchemy.exc import OperationalError, TimeoutError
+
+            passing = isinstance(error, OperationalError | TimeoutError)
+            raise (QueueSilent if passing else QueueUnavailable)(
+                f"The database of the queues cannot be used: {_reason(error, self._address)}.",
                 hint=f"Check {URL_VARIABLE}, and whether the server runs.",
             ) from error
 
@@ -162,7 +210,8 @@ class QueueDatabase:
             "queue_name": _BUNDLES,
             "workflow_id": f"{name}.{_BUNDLES}",
         }
-        self.client.enqueue(options, text)
+        with self.reported():
+            self.client.enqueue(options, text)
 
     def bundle(self, name: str) -> str:
         """The workspace of that name. Raises ``UntrustedMessage`` where there is none."""
@@ -182,10 +231,12 @@ class QueueDatabase:
             self.client.delete_workflows([row.workflow_id for row in rows])
 
 
-def open_database(environ: Mapping[str, str], data_dir: str) -> QueueDatabase:
+def open_database(
+    environ: Mapping[str, str], data_dir: str, *, patient: bool = True
+) -> QueueDatabase:
     """The queues that the environment names, else those of the data folder. Raises ``SamError``."""
     key = environ.get("SAM_TUI_FLEET_KEY", "")
     if key and not TOKEN.fullmatch(key):
         raise UsageError("SAM_TUI_FLEET_KEY is 32 to 256 letters, digits, - and _.")
     key = key or bearer_token(data_dir, FLEET_KEY).text
-    return QueueDatabase(database_url(environ, data_dir), Seal(key))
+    return QueueDatabase(database_url(environ, data_dir), Seal(key), patient=patient)

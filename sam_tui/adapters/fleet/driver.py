@@ -10,8 +10,9 @@ from typing import Protocol, TypeVar
 from pydantic import ValidationError
 
 from sam_tui.adapters.fleet import messages
-from sam_tui.adapters.fleet.database import QueueDatabase
+from sam_tui.adapters.fleet.database import QueueDatabase, QueueSilent
 from sam_tui.adapters.fleet.queues import (
+    LEASE_SECONDS,
     MOST_RETURNS,
     Leases,
     ResultsQueue,
@@ -21,6 +22,7 @@ from sam_tui.adapters.fleet.queues import (
 from sam_tui.adapters.fleet.records import FleetFolder, FleetQuestion, TaskRecord
 from sam_tui.adapters.fleet.tasks import FleetTask, Rate
 from sam_tui.adapters.fleet.workspaces import is_applied, refused_in
+from sam_tui.core.errors import SamError
 from sam_tui.core.ports.fleets import OPEN
 from sam_tui.core.text.field_faults import faults_of
 
@@ -33,8 +35,20 @@ Apply = Callable[[str], Awaitable[str]]
 """Applies a patch through the guard. Returns why it was not applied; empty if it was."""
 
 
+class WorkersEnded(SamError):
+    """The workers that the fleet started keep ending, and no other takes its tasks."""
+
+    title = "No worker"
+    exit_code = 75
+
+
 class Crew(Protocol):
     """The workers that the driver itself started."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether all of them ended and no more are started."""
+        ...
 
     def dead(self) -> Sequence[str]:
         """The names of workers that ended since the last call; new workers replace them."""
@@ -52,18 +66,28 @@ class Driver:
     report: Callable[[TaskRecord], None]
     inquiries: Callable[[], Sequence[FleetQuestion]] = lambda: ()
     reply: Callable[[messages.AnswerMessage], None] = lambda answer: None
+    say: Callable[[str], None] = lambda text: None
+    """Passes on that the database does not answer, once for each time."""
     monotonic: Callable[[], float] = time.monotonic
     _flying: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
     _leases: Leases = field(init=False)
     _begun: deque[tuple[float, str]] = field(default_factory=deque[tuple[float, str]])
     _posted: list[FleetQuestion] = field(default_factory=list[FleetQuestion])
     _looked: float = 0.0
+    _worked: float = 0.0
+    """When some worker had a task, or the workers that this process started were not exhausted."""
 
     def __post_init__(self) -> None:
         self._leases = Leases(self.monotonic)
 
     async def drive(self) -> None:
         """Drive until no task is open, including tasks that an earlier process handed out."""
+        try:
+            await self._drive()
+        except BaseExceptionGroup as faults:
+            raise faults.exceptions[0] from None
+
+    async def _drive(self) -> None:
         queue, results = SubTaskQueue(self.database), ResultsQueue(self.database)
         waiting = await self._taken_up(queue)
         async with asyncio.TaskGroup() as group:
@@ -73,7 +97,7 @@ class Driver:
                 if waiting and (why := self._stopped()):
                     self._drop(waiting, why)
                 await self._hand_out(queue, waiting)
-                for id, result in (await _threaded(results.take, list(self._flying))).items():
+                for id, result in (await self._threaded(results.take, list(self._flying))).items():
                     record = self._flying.pop(id)
                     self._leases.forget(id)
                     if patch := self._came_home(record, result, waiting):
@@ -84,14 +108,14 @@ class Driver:
                     await self._look(queue, waiting)
                 await asyncio.sleep(TICK_SECONDS)
         self.fleet.post([])
-        await _threaded(self.database.forget, self.fleet.settings.id)
+        await self._threaded(self.database.forget, self.fleet.settings.id)
 
     async def _taken_up(self, queue: SubTaskQueue) -> deque[TaskRecord]:
         """The waiting tasks, among them those of an earlier process without work in the queue."""
         for record in self.fleet.records.values():
             if record.state == "queued":
                 self._flying[self._work(record)] = record
-        works = await _threaded(queue.look, list(self._flying))
+        works = await self._threaded(queue.look, list(self._flying))
         for id in [id for id in self._flying if id not in works or works[id].state == "cancelled"]:
             self._flying.pop(id).state = "waiting"
         return deque(r for r in self.fleet.records.values() if r.state == "waiting")
@@ -121,7 +145,7 @@ class Driver:
             self._begun.append((self.monotonic(), task.model))
             ready.append(self._sub_task(record, task))
         if ready:
-            await _threaded(queue.put, ready)
+            await self._threaded(queue.put, ready)
 
     def _may_begin(self, model: str) -> bool:
         """Whether the rates allow one more task of a model to begin now."""
@@ -188,7 +212,7 @@ class Driver:
     async def _applied(self, record: TaskRecord, patch: str) -> None:
         """Apply one patch, once: if a process died meanwhile, git decides whether it is applied."""
         folder = self.fleet.settings.workspace
-        if await _threaded(is_applied, folder, patch):
+        if await asyncio.to_thread(is_applied, folder, patch):
             why = ""
         else:
             why = await self.apply(patch)
@@ -201,13 +225,26 @@ class Driver:
         if self.fleet.cancelled and self._flying:
             await self._cancel(queue)
         dead = set(self.crew.dead())
-        for work in (await _threaded(queue.look, list(self._flying))).values():
+        works = (await self._threaded(queue.look, list(self._flying))).values()
+        self._require_workers(works)
+        for work in works:
             if work.state == "running" and (work.worker in dead or self._leases.over(work)):
                 await self._give_back(queue, work)
         await self._answer(queue)
 
+    def _require_workers(self, works: Collection[Work]) -> None:
+        """Raise ``WorkersEnded`` if for the length of a lease nobody was there to work."""
+        now = self.monotonic()
+        if not self.crew.exhausted or any(work.state == "running" for work in works):
+            self._worked = now
+        elif now - self._worked > LEASE_SECONDS:
+            raise WorkersEnded(
+                "The workers that the fleet started keep ending, and no other takes its tasks.",
+                hint=f"To continue: sam-tui fleet retry {self.fleet.settings.id}",
+            )
+
     async def _cancel(self, queue: SubTaskQueue) -> None:
-        await _threaded(queue.cancel, list(self._flying))
+        await self._threaded(queue.cancel, list(self._flying))
         for record in self._flying.values():
             record.state = "cancelled"
             self._ended(record)
@@ -218,17 +255,17 @@ class Driver:
         self._leases.forget(work.id)
         record.returns += 1
         if record.returns > MOST_RETURNS:
-            await _threaded(queue.cancel, [work.id])
+            await self._threaded(queue.cancel, [work.id])
             del self._flying[work.id]
             record.state = "failed"
             record.error = f"{record.returns} workers ended while they worked on it."
             self._ended(record)
             return
         self.fleet.save(record)
-        await _threaded(queue.give_back, work.id, messages.FLEET_ROLE)
+        await self._threaded(queue.give_back, work.id, messages.FLEET_ROLE)
 
     async def _answer(self, queue: SubTaskQueue) -> None:
-        works = await _threaded(queue.look, list(self._flying))
+        works = await self._threaded(queue.look, list(self._flying))
         questions = [
             FleetQuestion(task=self._flying[work.id].id, work=work.id, ask=ask)
             for work in works.values()
@@ -240,7 +277,7 @@ class Driver:
             self.fleet.post(questions)
         for answer in self.fleet.answers():
             if answer.work in self._flying:
-                await _threaded(queue.answer, answer)
+                await self._threaded(queue.answer, answer)
             else:
                 self.reply(answer)
 
@@ -276,15 +313,23 @@ class Driver:
     def _work(self, record: TaskRecord) -> str:
         return f"{self.fleet.settings.id}.{record.id}-{record.attempt}"
 
+    async def _threaded(self, call: Callable[..., Result], *arguments: object) -> Result:
+        """Run a call to the database on a thread, again and again while the server does not answer."""
+        silent = False
+        while True:
+            try:
+                with self.database.reported():
+                    return await asyncio.to_thread(call, *arguments)
+            except QueueSilent as error:
+                if not silent:
+                    self.say(f"{error} Trying again until it answers; Ctrl+C ends the fleet.")
+                silent = True
+            await asyncio.sleep(_LOOK_SECONDS)
+
     def _ended(self, record: TaskRecord) -> None:
         self.fleet.save(record)
         if record.state not in OPEN:
             self.report(record)
-
-
-async def _threaded(call: Callable[..., Result], *arguments: object) -> Result:
-    """Run a call to the database or git on a thread."""
-    return await asyncio.to_thread(call, *arguments)
 
 
 def _overspent(records: Collection[TaskRecord], dollars: float | None) -> str:

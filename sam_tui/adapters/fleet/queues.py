@@ -188,14 +188,15 @@ class Takes:
 
         dbos.DBOS.workflow(name=_WORKFLOW)(sub_task)
         dbos.DBOS.listen_queues([queue_name(role) for role in roles])
-        dbos.DBOS.launch()
-        for role in roles:
-            dbos.DBOS.register_queue(
-                queue_name(role),
-                worker_concurrency=1,
-                polling_interval_sec=POLLING_SECONDS,
-                on_conflict="always_update",
-            )
+        with database.reported():
+            dbos.DBOS.launch()
+            for role in roles:
+                dbos.DBOS.register_queue(
+                    queue_name(role),
+                    worker_concurrency=1,
+                    polling_interval_sec=POLLING_SECONDS,
+                    on_conflict="always_update",
+                )
 
     def _run(self, envelope: object) -> dict[str, str]:
         id = str(self._dbos.workflow_id)

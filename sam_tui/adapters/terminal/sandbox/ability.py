@@ -223,7 +223,9 @@ def _strict() -> tuple[Protection, ...]:
         Protection("metadata", True, "all else is mounted read-only"),
         Protection("signals", True, "own process ids"),
         Protection(
-            "sockets", False, "those in /run and temporary folders are hidden, others are not"
+            "sockets",
+            False,
+            "those in /run and temporary folders are hidden, those bound before a command are covered",
         ),
         Protection("network", True, "own network when it is off"),
         Protection("secrets", True, "covered by empty folders"),

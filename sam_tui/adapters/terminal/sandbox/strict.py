@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.core.errors import ConfigurationError
@@ -95,6 +97,8 @@ def strict_command(
         words += ["--ro-bind-try", path, path]
     for folder in bounds.reads.own:
         words += ["--ro-bind-try", folder, folder]
+    for path in _reachable_sockets():
+        words += ["--ro-bind-try", "/dev/null", path]
     for folder in bounds.writable:
         words += ["--bind", folder, folder]
     words += _masks(bounds.secrets)
@@ -103,6 +107,36 @@ def strict_command(
     if filter_descriptor is not None:
         words += ["--seccomp", str(filter_descriptor)]
     return (*words, "--")
+
+
+def _reachable_sockets() -> list[str]:
+    """The unix sockets that programs outside have bound to a path in folders that are not emptied.
+
+    A read-only mount does not keep a command from connecting to them.
+    """
+    try:
+        with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as table:
+            names = {line.rstrip("\n").partition(" /")[2] for line in table}
+    except OSError:
+        return []
+    paths = {os.path.realpath(f"/{name}") for name in names if name}
+    emptied = tuple(f"{folder}/" for folder in _EMPTIED)
+    return sorted(path for path in paths if not path.startswith(emptied) and _is_reachable(path))
+
+
+def _is_reachable(path: str) -> bool:
+    """Whether a path names a socket, in folders that this user passes without root's rights."""
+    groups = {os.getegid(), *os.getgroups()}
+    try:
+        for folder in Path(path).parents:
+            status = folder.stat()
+            passes = 0o001 | (0o100 if status.st_uid == os.geteuid() else 0)
+            passes |= 0o010 if status.st_gid in groups else 0
+            if not status.st_mode & passes:
+                return False
+        return stat.S_ISSOCK(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _masks(secrets: Sequence[str]) -> list[str]:

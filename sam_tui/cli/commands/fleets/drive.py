@@ -42,11 +42,12 @@ def passed_options(values: Values) -> tuple[str, ...]:
     )
 
 
-def open_database(values: Values) -> "QueueDatabase":
+def open_database(values: Values, *, patient: bool = True) -> "QueueDatabase":
     """The queues that these options and the environment name. Raises ``SamError``."""
     from sam_tui.adapters.fleet.database import open_database as opened
 
-    return opened(os.environ, settings({**values, "workspace": os.sep}).data_dir)
+    data_dir = settings({**values, "workspace": os.sep}).data_dir
+    return opened(os.environ, data_dir, patient=patient)
 
 
 async def drive_fleet(
@@ -62,7 +63,7 @@ async def drive_fleet(
         attended=limits.answer_seconds > 0,
         program="sam-tui fleet",
     )
-    database = await asyncio.to_thread(open_database, values)
+    database = await asyncio.to_thread(open_database, values, patient=False)
     data_dir = settings(values).data_dir
     if bundle:
         await asyncio.to_thread(database.keep_bundle, fleet.settings.id, bundle)
@@ -73,7 +74,14 @@ async def drive_fleet(
     )
     intake = PatchIntake(runtime, fleet.settings.id, limits.answer_seconds)
     driver = Driver(
-        fleet, database, crew, intake.apply, Progress(fleet).report, intake.questions, intake.answer
+        fleet,
+        database,
+        crew,
+        intake.apply,
+        Progress(fleet).report,
+        intake.questions,
+        intake.answer,
+        _say,
     )
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
@@ -85,6 +93,10 @@ async def drive_fleet(
         await asyncio.to_thread(crew.stop)
         await asyncio.to_thread(database.close)
         await runtime.close()
+
+
+def _say(text: str) -> None:
+    click.echo(terminal_safe(text), err=True)
 
 
 class PatchIntake:

@@ -10,7 +10,7 @@ import click
 
 from sam_tui.cli.commands.workflows.console import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.commands.workflows.execution import drive, exit_code, open_attended
-from sam_tui.cli.options import Values, agent_options, open_runtime
+from sam_tui.cli.options import Values, agent_options, limit_options, open_runtime
 from sam_tui.cli.roles import hand_out_option
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
@@ -49,6 +49,7 @@ def plan_group() -> None:
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--ai-service", metavar="NAME", help="The provider of its models, such as openai.")
+@limit_options
 @agent_options
 def new_command(**values: Any) -> int:
     """Make a plan for TASK and wait for approval; with another --task-mode run it or synthesise.
@@ -68,6 +69,7 @@ def new_command(**values: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--ai-service", metavar="NAME", help="The provider of its models, such as openai.")
 @hand_out_option
+@limit_options
 @agent_options
 def run_command(**values: Any) -> int:
     """Approve and run the plan ID, or continue it; else plan TASK and run it.
@@ -101,6 +103,7 @@ def run_command(**values: Any) -> int:
 )
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@limit_options
 @agent_options
 def replan_command(**values: Any) -> int:
     """Make the plan of ID again, or replace it by the stages of a file; finished steps are kept."""
@@ -153,6 +156,7 @@ def export_command(**values: Any) -> int:
 @click.option(
     "--output", metavar="FILE", help="Write to FILE, such as config/agentCapabilities.json."
 )
+@limit_options
 @agent_options
 def capabilities_command(**values: Any) -> int:
     """Print ``agentCapabilities.json``: the worker roles and their available tools."""

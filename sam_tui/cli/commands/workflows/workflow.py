@@ -33,6 +33,7 @@ from sam_tui.cli.commands.workflows.lines import (
 from sam_tui.cli.options import (
     Values,
     agent_options,
+    limit_options,
 )
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError
@@ -220,6 +221,7 @@ def artifact_command(**values: Any) -> int:
     "--answers", metavar="FILE", help="JSON patterns that answer approvals and questions."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@limit_options
 @agent_options
 def run_command(**values: object) -> int:
     """Let the agent run a workflow to its end, or continue an execution.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
-from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
+from sam_tui.core.agent.budget import MOST_STEPS, Budget, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
@@ -49,7 +49,7 @@ async def _attempt(
     run: StepRun, ticket: Ticket, work: StepTurn, prompt: str, left: int | None
 ) -> None:
     """Turns until the output fits, or too many did not; ``left`` are the calls it may make."""
-    budget = _budget(ticket, left)
+    budget = _budget(ticket, left, run.context.budget)
     faults: list[str] = []
     for _ in range(REPAIRS + 1):
         turn = await run.turn(work, budget, repair_prompt(faults) if faults else prompt)
@@ -67,18 +67,21 @@ async def _attempt(
     run.fail(ticket, f"the answer did not fit: {faults[0]}")
 
 
-def _budget(ticket: Ticket, left: int | None) -> Budget:
+def _budget(ticket: Ticket, left: int | None, whole: Budget) -> Budget:
     one_answer = REPAIRS + 1 if ticket.kind == "llm" else None
     bounds = [n for n in (ticket.max_calls, left, one_answer) if n is not None]
-    most = min([ticket.max_calls or DEFAULT_STEPS, *bounds])
-    return Budget(most, limits=Limits(raised=0 if bounds else MOST_STEPS))
+    most = min([ticket.max_calls or whole.max_steps, whole.reach, *bounds])
+    return Budget(most, parent=whole, limits=Limits(raised=0 if bounds else MOST_STEPS))
 
 
 def _end_unfinished(run: StepRun, ticket: Ticket, turn: TurnFinished) -> None:
     """Handle a turn that did not come to an answer."""
     run.recorder.flush()
-    if turn.reason == "limit":
-        run.fail(ticket, turn.error)
+    why = turn.error.partition("\n")[0]
+    if turn.reason == "limit" and not run.context.budget.spent:
+        run.fail(ticket, why)
+    elif turn.reason == "limit":
+        run.pause(ticket, why)
     else:
         # The provider failed, not the step.
         run.pause(ticket, f"the model failed: {turn.error}")

@@ -121,7 +121,8 @@ class ModelDigest:
         refusal = "Nothing can be called here. Answer with the text alone."
         work = StepTurn(self._execution, step, model, history, lambda _: refusal)
         try:
-            turn = await self._run.turn(work, Budget(2, limits=Limits(raised=0)), prompt)
+            few = Budget(2, parent=self._run.context.budget, limits=Limits(raised=0))
+            turn = await self._run.turn(work, few, prompt)
         finally:
             history.close()
         return turn.answer.strip() if turn.reason == "finished" else ""

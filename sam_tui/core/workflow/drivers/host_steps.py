@@ -146,7 +146,8 @@ async def _called(
     run: StepRun, plan: CallPlan, ticket: Ticket, conversation: ConversationId
 ) -> Executed:
     """Make the call; a subagent that it begins has the model of the run, and counts with it."""
-    engine, model, budget = run.context.engine, run.context.model, Budget()
+    engine, model, whole = run.context.engine, run.context.model, run.context.budget
+    budget = Budget(whole.max_steps, parent=whole)
     if model is None:
         return await engine.executor.run(plan, conversation)
     with engine.budgets.running(conversation, budget, model, subagent_gate()):

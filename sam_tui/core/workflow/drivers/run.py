@@ -6,7 +6,7 @@ recorder, which therefore listens before the first call of a phase runs.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from sam_tui.core.agent.budget import Budget
@@ -140,6 +140,8 @@ class RunContext:
     """Returns memories that concern a task, for a conversation; None if there is no memory."""
     hand_out: StepHandOut | None = None
     """Hands steps without files to workers; None if all steps are done in this process."""
+    budget: Budget = field(default_factory=Budget)
+    """Counts the tokens and money of all steps, within its limits; its model calls limit each attempt."""
 
 
 @dataclass(frozen=True, slots=True)
