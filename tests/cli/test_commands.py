@@ -78,10 +78,13 @@ def test_help_names_every_command_and_its_main_options(sam: Command) -> None:
 
 @pytest.mark.requirement("headless:routing")
 @pytest.mark.parametrize("name", [None, *COMMANDS])
-def test_no_sentence_of_a_list_of_commands_is_cut(name: str | None) -> None:
+def test_no_sentence_of_a_list_of_commands_is_cut_or_differs_from_its_command(
+    name: str | None,
+) -> None:
     context = click.Context(program, terminal_width=80)
     command = program.get_command(context, name) if name else program
     assert command is not None
+    assert name is None or command.get_short_help_str(100) == COMMANDS[name][2]
     text = command.get_help(click.Context(command, terminal_width=80))
     assert "..." not in re.sub(r"\[[A-Z]+\]\.\.\.|COMMAND \.\.\.", "", text)
 
