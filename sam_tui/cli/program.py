@@ -81,6 +81,15 @@ COMMANDS = {
 """The module and function of each command, loaded only when it is called, and its line of ``--help``."""
 _ALIKE = 0.75
 """The least similarity, from 0 to 1, of a word to the command that is suggested for it."""
+_OF_OTHERS = {
+    "resume": "sam-tui --resume",
+    "continue": "sam-tui --continue",
+    "login": "sam-tui config key",
+    "auth": "sam-tui config key",
+    "models": "/model in the workbench",
+    "version": "sam-tui --version",
+}
+"""Commands of other agents, which as a prompt would only cost a request, and what does the same here."""
 _ABOUT = ("--help", "-h", "--version", "-V")
 
 
@@ -148,7 +157,7 @@ def routed(args: list[str], *, refuses: bool = True) -> list[str]:
             return [name, after[below], *before, *after[:below], *after[below + 1 :]]
         return [name, *before, *after]
     if refuses and index is not None and not {"-p", "--print"} & set(args):
-        _refuse_mistyped(args[index])
+        _refuse_mistyped(args[index], first=index == 0)
     if index is None and "--" not in args and (about := [a for a in args if a in _ABOUT]):
         return about
     return ["workbench", *args]
@@ -159,8 +168,13 @@ def _asks_for_help(args: list[str]) -> bool:
     return args[:1] == ["help"] and (not args[1:] or args[1] in COMMANDS)
 
 
-def _refuse_mistyped(word: str) -> None:
-    """A word that is nearly a command's name is no prompt. Raises ``UsageError``."""
+def _refuse_mistyped(word: str, *, first: bool) -> None:
+    """A word that is a command elsewhere, or nearly one's name, is no prompt. Raises ``UsageError``."""
+    if first and word in _OF_OTHERS:
+        raise UsageError(
+            f"There is no command “{word}”. Use: {_OF_OTHERS[word]}",
+            hint=f"To use it as a prompt: sam-tui -- {word}",
+        )
     import difflib  # 2 ms, needed by few
 
     alike = difflib.get_close_matches(word.lower(), COMMANDS, 1, _ALIKE)

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from sam_tui.cli.program import COMMANDS, program, routed
+from sam_tui.core.errors import UsageError
 from tests.cli.conftest import Command
 from tests.fakes.preloaded import SCRIPT
 
@@ -64,6 +65,15 @@ def test_a_mistyped_command_is_an_error_that_names_the_command(
     ended = sam(*words)
     assert ended.code == 2 and f"Did you mean “{near}”?" in ended.err
     for prompt in (["--", words[-1]], ["-p", words[-1]], ["hello"], [f"{words[-1]} it"]):
+        assert routed(prompt) == ["workbench", *prompt]
+
+
+@pytest.mark.requirement("headless:routing")
+@pytest.mark.parametrize("words", [["resume"], ["resume", "--last"], ["login"]])
+def test_a_command_of_another_agent_is_an_error_that_names_ours(words: list[str]) -> None:
+    with pytest.raises(UsageError, match=r"Use: sam-tui (--resume|config key)"):
+        routed(words)
+    for prompt in (["--", "resume"], ["-p", "resume"], ["resume it"], ["-c", "continue"]):
         assert routed(prompt) == ["workbench", *prompt]
 
 
