@@ -82,12 +82,11 @@ COMMANDS = {
 _ALIKE = 0.75
 """The least similarity, from 0 to 1, of a word to the command that is suggested for it."""
 _OF_OTHERS = {
-    "resume": "sam-tui --resume",
-    "continue": "sam-tui --continue",
-    "login": "sam-tui config key",
-    "auth": "sam-tui config key",
-    "models": "/model in the workbench",
-    "version": "sam-tui --version",
+    "resume": "--resume",
+    "continue": "--continue",
+    "login": "config key",
+    "auth": "config key",
+    "version": "--version",
 }
 """Commands of other agents, which as a prompt would only cost a request, and what does the same here."""
 _ABOUT = ("--help", "-h", "--version", "-V")
@@ -170,15 +169,11 @@ def _asks_for_help(args: list[str]) -> bool:
 
 def _refuse_mistyped(word: str, *, first: bool) -> None:
     """A word that is a command elsewhere, or nearly one's name, is no prompt. Raises ``UsageError``."""
-    if first and word in _OF_OTHERS:
-        raise UsageError(
-            f"There is no command “{word}”. Use: {_OF_OTHERS[word]}",
-            hint=f"To use it as a prompt: sam-tui -- {word}",
-        )
     import difflib  # 2 ms, needed by few
 
-    alike = difflib.get_close_matches(word.lower(), COMMANDS, 1, _ALIKE)
-    near = alike if word.isalpha() else []
+    near = [_OF_OTHERS[word]] if first and word in _OF_OTHERS else []
+    if not near and word.isalpha():
+        near = difflib.get_close_matches(word.lower(), COMMANDS, 1, _ALIKE)
     if near:
         raise UsageError(
             f"There is no command “{word}”. Did you mean “{near[0]}”?",
