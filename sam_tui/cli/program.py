@@ -1,6 +1,5 @@
 """The choice of a command: the first word that names one, else the workbench with a prompt."""
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING
 
@@ -15,41 +14,81 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS = {
-    "run": ("run", "run_command"),
-    "exec": ("run", "run_command"),
-    "review": ("workflows.review", "review_command"),
-    "tools": ("tools", "tools_group"),
-    "guard": ("guard", "guard_group"),
-    "checkpoints": ("checkpoints", "checkpoints_group"),
-    "edits": ("sessions.edits", "edits_group"),
-    "prompts": ("extensions.listings", "prompts_group"),
-    "demo": ("demo", "demo_command"),
-    "sessions": ("sessions.sessions", "sessions_group"),
-    "memories": ("sessions.memories", "memories_group"),
-    "replay": ("sessions.replay", "replay_command"),
-    "usage": ("sessions.sessions", "usage_command"),
-    "term": ("term", "term_group"),
-    "workflow": ("workflows.workflow", "workflow_group"),
-    "fleet": ("fleets.fleet", "fleet_group"),
-    "worker": ("fleets.worker", "worker_command"),
-    "plan": ("workflows.plan", "plan_group"),
-    "mcp": ("mcp", "mcp_group"),
-    "acp": ("acp", "acp_command"),
-    "serve": ("serve", "serve_command"),
-    "trust": ("trust", "trust_command"),
-    "bundles": ("extensions.bundles", "bundles_group"),
-    "hooks": ("extensions.listings", "hooks_group"),
-    "skills": ("extensions.listings", "skills_group"),
-    "audit": ("audit", "audit_group"),
-    "schema": ("run", "schema_group"),
-    "config": ("settings.config", "config_group"),
-    "completion": ("settings.completion", "completion_command"),
-    "man": ("settings.completion", "man_command"),
-    "doctor": ("doctor", "doctor_command"),
+    "run": ("run", "run_command", "Run one prompt without a screen."),
+    "exec": ("run", "run_command", "Run one prompt without a screen."),
+    "review": ("workflows.review", "review_command", "Review a change: text, SARIF, JUnit."),
+    "tools": ("tools", "tools_group", "The tools, without a model."),
+    "guard": ("guard", "guard_group", "What the guard decides, its rules and grants."),
+    "checkpoints": (
+        "checkpoints",
+        "checkpoints_group",
+        "The files before each change, and restoring them.",
+    ),
+    "edits": ("sessions.edits", "edits_group", "What a conversation changed, and undoing it."),
+    "prompts": (
+        "extensions.listings",
+        "prompts_group",
+        "System prompts, personalities and mini prompts.",
+    ),
+    "demo": ("demo", "demo_command", "Show the workbench on a sample project."),
+    "sessions": ("sessions.sessions", "sessions_group", "The stored conversations."),
+    "memories": (
+        "sessions.memories",
+        "memories_group",
+        "What agents remember: memories, notes, knowledge.",
+    ),
+    "replay": ("sessions.replay", "replay_command", "Play a conversation again, and compare."),
+    "usage": (
+        "sessions.sessions",
+        "usage_command",
+        "Tokens and money by day, model, folder or tool.",
+    ),
+    "term": ("term", "term_group", "Terminal sessions that go on, and recordings."),
+    "workflow": ("workflows.workflow", "workflow_group", "Workflows: phases, tokens and people."),
+    "fleet": ("fleets.fleet", "fleet_group", "Many headless tasks, by workers here and elsewhere."),
+    "worker": (
+        "fleets.worker",
+        "worker_command",
+        "Work on sub-tasks of fleets and plans, here or on another machine.",
+    ),
+    "plan": ("workflows.plan", "plan_group", "Plans: a task as stages for worker roles."),
+    "mcp": ("mcp", "mcp_group", "Our tools for other agents, and servers for our agent."),
+    "acp": ("acp", "acp_command", "Act as the agent of an editor that speaks ACP."),
+    "serve": ("serve", "serve_command", "Serve plans to programs, or the workbench to browsers."),
+    "trust": ("trust", "trust_command", "Trust a folder's policy, hooks and instructions."),
+    "bundles": (
+        "extensions.bundles",
+        "bundles_group",
+        "Skills, commands, agents, hooks and servers of others.",
+    ),
+    "hooks": (
+        "extensions.listings",
+        "hooks_group",
+        "Programs that run at events and can refuse calls.",
+    ),
+    "skills": ("extensions.listings", "skills_group", "Instructions for a kind of task."),
+    "audit": ("audit", "audit_group", "The log of the guard's decisions."),
+    "schema": ("run", "schema_group", "The formats that programs can rely on, as JSON Schema."),
+    "config": ("settings.config", "config_group", "Settings: show, set, edit."),
+    "completion": (
+        "settings.completion",
+        "completion_command",
+        "The script that completes commands in a shell.",
+    ),
+    "man": ("settings.completion", "man_command", "The manual page."),
+    "doctor": ("doctor", "doctor_command", "Show which protections this machine has."),
 }
-"""The module and function of each command, loaded only when the command is called."""
+"""The module and function of each command, loaded only when it is called, and its line of ``--help``."""
 _ALIKE = 0.75
 """The least similarity, from 0 to 1, of a word to the command that is suggested for it."""
+_OF_OTHERS = {
+    "resume": "--resume",
+    "continue": "--continue",
+    "login": "config key",
+    "auth": "config key",
+    "version": "--version",
+}
+"""Commands of other agents, which as a prompt would only cost a request, and what does the same here."""
 _ABOUT = ("--help", "-h", "--version", "-V")
 
 
@@ -89,7 +128,7 @@ class Program(click.Group):
             return workbench_command
         if cmd_name not in COMMANDS:
             return None
-        module, attribute = COMMANDS[cmd_name]
+        module, attribute, _ = COMMANDS[cmd_name]
         return getattr(importlib.import_module(f"sam_tui.cli.commands.{module}"), attribute)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -97,7 +136,8 @@ class Program(click.Group):
         records = [p.get_help_record(ctx) for p in workbench_command.params]
         with formatter.section("Options"):
             formatter.write_dl([record for record in records if record is not None])
-        self.format_commands(ctx, formatter)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
 
 
 def routed(args: list[str], *, refuses: bool = True) -> list[str]:
@@ -116,7 +156,7 @@ def routed(args: list[str], *, refuses: bool = True) -> list[str]:
             return [name, after[below], *before, *after[:below], *after[below + 1 :]]
         return [name, *before, *after]
     if refuses and index is not None and not {"-p", "--print"} & set(args):
-        _refuse_mistyped(args[index])
+        _refuse_mistyped(args[index], first=index == 0)
     if index is None and "--" not in args and (about := [a for a in args if a in _ABOUT]):
         return about
     return ["workbench", *args]
@@ -127,10 +167,13 @@ def _asks_for_help(args: list[str]) -> bool:
     return args[:1] == ["help"] and (not args[1:] or args[1] in COMMANDS)
 
 
-def _refuse_mistyped(word: str) -> None:
-    """A word that is nearly a command's name is no prompt. Raises ``UsageError``."""
-    alike = difflib.get_close_matches(word.lower(), COMMANDS, 1, _ALIKE)
-    near = alike if word.isalpha() else []
+def _refuse_mistyped(word: str, *, first: bool) -> None:
+    """A word that is a command elsewhere, or nearly one's name, is no prompt. Raises ``UsageError``."""
+    import difflib  # 2 ms, needed by few
+
+    near = [_OF_OTHERS[word]] if first and word in _OF_OTHERS else []
+    if not near and word.isalpha():
+        near = difflib.get_close_matches(word.lower(), COMMANDS, 1, _ALIKE)
     if near:
         raise UsageError(
             f"There is no command “{word}”. Did you mean “{near[0]}”?",

@@ -203,7 +203,7 @@ class CallLedger:
 
 
 def progress_of(event: events.Event, *, verbose: bool) -> list[str]:
-    """Lines for an event. Refusals and warnings always, the rest only when it was asked for."""
+    """Lines for an event. Refusals, warnings and waits always, the rest only when it was asked for."""
     match event:
         case events.DecisionMade(decision=decision) if not decision.allowed:
             letters = [words for target in decision.targets for words in foreign_letters(target)]
@@ -213,6 +213,8 @@ def progress_of(event: events.Event, *, verbose: bool) -> list[str]:
             return [f"asked: {inquiry.request.prompt}"]
         case events.Noticed(level=level, text=text) if verbose or level != "info":
             return [f"{level}: {text}"]
+        case events.ModelRetried(attempt=attempt, attempts=attempts, delay=delay, reason=reason):
+            return [f"retrying ({attempt}/{attempts}) in {delay:g} s: {reason}"]
         case _:
             return _details(event) if verbose else []
 
@@ -224,7 +226,5 @@ def _details(event: events.Event) -> list[str]:
             return [summary]
         case events.ToolFinished(ok=False, summary=summary, text=text):
             return [f"failed: {summary}: {text.partition(chr(10))[0][:200]}"]
-        case events.ModelRetried(attempt=attempt, attempts=attempts, delay=delay, reason=reason):
-            return [f"retrying ({attempt}/{attempts}) in {delay:g} s: {reason}"]
         case _:
             return []

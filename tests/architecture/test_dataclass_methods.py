@@ -1,6 +1,7 @@
 """Dataclasses with our methods, beside the same ones with Python's own."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -67,6 +68,9 @@ def outcomes(made: dict[str, type[Any]]) -> Iterator[object]:
         if not isinstance(instance := outcome(partial(kind, *given)), tuple)
     ]
     yield len(instances)
+    for kind in made.values():
+        yield str(inspect.signature(kind)), str(inspect.signature(kind.__init__))
+        yield kind.__init__.__qualname__, type(kind.__init__)
     for one in instances:
         yield repr(one)
         yield outcome(partial(hash, one))

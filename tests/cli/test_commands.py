@@ -56,14 +56,15 @@ def test_the_first_word_that_is_a_command_is_the_command(
 @pytest.mark.requirement("headless:routing")
 @pytest.mark.parametrize(
     ("words", "near"),
-    [(["wrokflow"], "workflow"), (["tols", "list"], "tools"), (["-C", ".", "Sesions"], "sessions")],
+    [(["tols", "list"], "tools"), (["-C", ".", "Sesions"], "sessions"), (["resume"], "--resume")],
 )
 def test_a_mistyped_command_is_an_error_that_names_the_command(
     sam: Command, words: list[str], near: str
 ) -> None:
     ended = sam(*words)
     assert ended.code == 2 and f"Did you mean “{near}”?" in ended.err
-    for prompt in (["--", words[-1]], ["-p", words[-1]], ["hello"], [f"{words[-1]} it"]):
+    word = words[-1]
+    for prompt in (["--", word], ["-p", word], ["hello"], ["-c", "continue"], [f"{word} it"]):
         assert routed(prompt) == ["workbench", *prompt]
 
 
@@ -78,10 +79,10 @@ def test_help_names_every_command_and_its_main_options(sam: Command) -> None:
 
 @pytest.mark.requirement("headless:routing")
 @pytest.mark.parametrize("name", [None, *COMMANDS])
-def test_no_sentence_of_a_list_of_commands_is_cut(name: str | None) -> None:
+def test_a_list_of_commands_has_the_whole_sentence_of_each(name: str | None) -> None:
     context = click.Context(program, terminal_width=80)
     command = program.get_command(context, name) if name else program
-    assert command is not None
+    assert command and (not name or command.get_short_help_str(100) == COMMANDS[name][2])
     text = command.get_help(click.Context(command, terminal_width=80))
     assert "..." not in re.sub(r"\[[A-Z]+\]\.\.\.|COMMAND \.\.\.", "", text)
 

@@ -1,14 +1,17 @@
 """What the terminal around sends, as the workbench takes it."""
 
 import os
-from threading import Event
+from queue import Queue
+from selectors import SelectSelector
+from threading import Thread
+from typing import Any
 
 import pytest
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from sam_tui.ui.driver.keys import Pastes, TerminalAnswers, read_input
+from sam_tui.ui.driver.keys import ESCAPE_WITHIN, Ending, Pastes, TerminalAnswers, read_input
 
 
 def heard(data: bytes) -> list[str]:
@@ -18,7 +21,7 @@ def heard(data: bytes) -> list[str]:
     os.close(writing)
     told: list[Message] = []
     try:
-        read_input(reading, Event(), told.append, TerminalAnswers(told.append), debug=False)
+        read_input(reading, Ending(), told.append, TerminalAnswers(told.append), debug=False)
     finally:
         os.close(reading)
     return [
@@ -44,6 +47,32 @@ def test_a_paste_is_the_same_however_its_bytes_come() -> None:
         assert "".join(tamed) == wanted
         told = [message for piece in tamed if piece for message in parser.feed(piece)]
         assert [m.text for m in told if isinstance(m, events.Paste)] == ["one[2Jtwo", "[200~b[20"]
+
+
+@pytest.mark.requirement("ui:input")
+def test_reading_sleeps_until_there_is_input_or_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float | None] = []
+    select = SelectSelector.select
+
+    def counted(self: SelectSelector, timeout: float | None = None) -> Any:
+        waits.append(timeout)
+        return select(self, timeout)
+
+    monkeypatch.setattr(SelectSelector, "select", counted)
+    (reading, writing), ended, told = os.pipe(), Ending(), Queue[Message]()
+    answers = TerminalAnswers(told.put)
+    for _ in range(2):  # as before and after the workbench is stopped with Ctrl+Z
+        thread = Thread(target=lambda: read_input(reading, ended, told.put, answers, debug=False))
+        thread.start()
+        os.write(writing, b"a\x1b")
+        assert [told.get().key, told.get().key] == ["a", "escape"]  # pyright: ignore
+        ended.set()
+        thread.join()
+        ended.clear()
+    os.close(reading)
+    os.close(writing)
+    assert waits[0] is waits[-1] is None
+    assert {wait for wait in waits if wait is not None} == {ESCAPE_WITHIN}
 
 
 @pytest.mark.requirement("ui:input")

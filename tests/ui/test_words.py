@@ -1,6 +1,9 @@
 """What needs no screen: making text fit to draw, slash commands, the words of the status bar."""
 
+import time
+
 import pytest
+from textual.app import App, ComposeResult
 
 from sam_tui.core.ids import CallId, InquiryId
 from sam_tui.core.usage import Usage
@@ -11,7 +14,15 @@ from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.bridge import decision_words
 from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.plain import one_line, short_path, visible, visible_line
-from sam_tui.ui.widgets.status_bar import Figures, Standing, counted, fitted, segments, spent
+from sam_tui.ui.widgets.status_bar import (
+    Figures,
+    Standing,
+    StatusBar,
+    counted,
+    fitted,
+    segments,
+    spent,
+)
 
 
 @pytest.mark.requirement("ui:nothing-hidden")
@@ -94,6 +105,25 @@ def test_the_status_tells_what_goes_on() -> None:
     assert activity.words(17.0) == "ready"
     activity.turn_to("streaming")
     assert activity.words(17.0) == "ready"
+
+
+@pytest.mark.requirement("ui:status")
+async def test_what_went_wrong_may_take_the_row_but_for_the_mode() -> None:
+    activity = ActivityLine()
+    bar = StatusBar(Standing(model="openai/gpt-4o", sandbox="live"), activity)
+
+    class Bare(App[None]):
+        def compose(self) -> ComposeResult:
+            yield bar
+
+    async with Bare().run_test(size=(80, 24)):
+        now = time.monotonic()
+        activity.begin(now)
+        assert str(bar.render()).endswith("openai/gpt-4o · ↑0 ↓0 – · sandbox: live")
+        activity.retry(now + 3, "api.example.org could not answer (500): busy")
+        row = str(bar.render())
+        assert "could not answer (500): busy" in row
+        assert row.endswith(" ask")
 
 
 @pytest.mark.requirement("ui:cost")

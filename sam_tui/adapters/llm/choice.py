@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlunsplit
 
-from sam_tui.adapters.llm import litellm_model
 from sam_tui.adapters.llm.direct import DirectModel
 from sam_tui.adapters.llm.endpoint import Endpoint, host_of, is_loopback, split, warm_http
-from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
 from sam_tui.adapters.llm.providers import (
     OWN_WIRE,
     Provider,
@@ -105,13 +103,13 @@ def _is_scripted(wish: Wish) -> bool:
 
 def warm(model: Model) -> threading.Thread | None:
     """Load the parts for the model's first request, on a daemon thread; for after the first frame."""
-    if isinstance(model, LiteLLMModel):
-        return litellm_model.warm()
-    if not isinstance(model, DirectModel):
-        return None
-    thread = threading.Thread(target=warm_http, name="warm-httpx", daemon=True)
-    thread.start()
-    return thread
+    if isinstance(model, DirectModel):
+        thread = threading.Thread(target=warm_http, name="warm-httpx", daemon=True)
+        thread.start()
+        return thread
+    from sam_tui.adapters.llm import litellm_model
+
+    return litellm_model.warm() if isinstance(model, litellm_model.LiteLLMModel) else None
 
 
 def _scripted(wish: Wish) -> Model:
@@ -240,6 +238,8 @@ def _options(wish: Wish, owner: Provider | None) -> Mapping[str, object]:
 
 
 def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
+    from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
+
     prefix, slash, _ = wish.model.partition("/")
     provider = by_prefix(prefix) if slash else of_bare_name(wish.model)
     model = _litellm_name(wish.model)

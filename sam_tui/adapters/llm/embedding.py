@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sam_tui.adapters.llm import litellm_model
 from sam_tui.adapters.llm.endpoint import host_of
 from sam_tui.adapters.llm.failures import FailureSource, ProviderRefusal, failure
 from sam_tui.core.errors import ModelError, ModelRejected
@@ -27,6 +26,8 @@ class LiteLLMEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """One vector for each text. Raises ``ModelError``."""
+        from sam_tui.adapters.llm import litellm_model
+
         litellm = await asyncio.to_thread(litellm_model.load)
         options = {"api_base": self.api_base, "api_key": self.api_key}
         try:

@@ -22,37 +22,34 @@ _SHORTEST_KEY = 4
 _PIECE = 8
 """The least number of consecutive characters of a key that are masked, as providers quote parts of it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_CONTEXT_SIZE = re.compile(
-    r"(?:(?:context (?:length|size|window)|n_ctx|model length|maximum)(?:(?!\bby\b)\D){0,40}?"
+# Patterns as text: ``re`` compiles one, and stores it, when a request first fails.
+_CONTEXT_SIZE = (
+    r"(?i)(?:(?:context (?:length|size|window)|n_ctx|model length|maximum)(?:(?!\bby\b)\D){0,40}?"
     r"|(?:limit|exceed|less than|<=)(?:(?!\bby\b)[^\d(]){0,40}?|\[\d+, )(\d[\d,]{3,})"
-    r"|(\d[\d,]{3,}) maximum",
-    re.IGNORECASE,
+    r"|(\d[\d,]{3,}) maximum"
 )
 """The context size in a refusal, as in "maximum context length is 8192 tokens" or "n_ctx: 4096"."""
-_CONTEXT = re.compile(
-    r"context[ _-]?length|context[ _-]?window|maximum context|context size|prompt is too long"
+_CONTEXT = (
+    r"(?i)context[ _-]?length|context[ _-]?window|maximum context|context size|prompt is too long"
     r"|prompt too long|maximum (?:prompt|model) length|input is too long|exceeds max length"
     r"|token count .*exceeds|too many (?:input )?tokens|(?:model|input) token limit|token_limit"
     r"|max_new_tokens. must be|must have less than \d+ tokens|range of input length"
-    r"|reduce the length of the messages|greater than the context|exceed_context",
-    re.IGNORECASE,
+    r"|reduce the length of the messages|greater than the context|exceed_context"
 )
-_NO_TOOLS = re.compile(
-    r"not support (?:tool|function)|support tool use|tool use is not supported|auto-tool-choice",
-    re.I,
+_NO_TOOLS = (
+    r"(?i)not support (?:tool|function)|support tool use|tool use is not supported|auto-tool-choice"
 )
-_NO_MODEL = re.compile(
-    r"model_not_found|model.{0,80}(does not exist|not found|is not (supported|available))"
-    r"|no such model|unknown model",
-    re.IGNORECASE | re.DOTALL,
+_NO_MODEL = (
+    r"(?is)model_not_found|model.{0,80}(does not exist|not found|is not (supported|available))"
+    r"|no such model|unknown model"
 )
-_BAD_KEY = re.compile(
-    r"(invalid|incorrect|missing|expired)[ _]api[ _]key|api[ _]key not valid|authentication_error",
-    re.IGNORECASE,
+_BAD_KEY = (
+    r"(?i)(invalid|incorrect|missing|expired)[ _]api[ _]key|api[ _]key not valid"
+    r"|authentication_error"
 )
-_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low", re.I)
-_LIMIT = re.compile(r"rate[ _]?limit|too many requests|resource[ _]?exhausted", re.IGNORECASE)
-_BUSY = re.compile(r"overloaded|server[ _]error|unavailable|timeout|internal[ _]error", re.I)
+_QUOTA = r"(?i)insufficient_quota|billing_hard_limit|credit balance is too low"
+_LIMIT = r"(?i)rate[ _]?limit|too many requests|resource[ _]?exhausted"
+_BUSY = r"(?i)overloaded|server[ _]error|unavailable|timeout|internal[ _]error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +172,7 @@ def no_answer(beginning: bytes, source: FailureSource, hint: str = "") -> errors
 
 def _told_limit(message: str) -> int | None:
     """The model's context in tokens, where the refusal names it."""
-    match = _CONTEXT_SIZE.search(message)
+    match = re.search(_CONTEXT_SIZE, message)
     return int((match[1] or match[2]).replace(",", "")) if match else None
 
 
@@ -213,9 +210,9 @@ def causes_of(error: BaseException) -> list[BaseException]:
 def _kind(refusal: ProviderRefusal) -> type[errors.ModelError]:
     status, text = refusal.status, f"{refusal.code} {refusal.message}"
     for statuses, words, kind in _BY_BOTH:
-        if status in statuses and words.search(text):
+        if status in statuses and re.search(words, text):
             return kind
-    if status == 429 or _LIMIT.search(refusal.code):
+    if status == 429 or re.search(_LIMIT, refusal.code):
         return errors.ContextExceeded if status == 413 else errors.ModelLimited
     if status in _BY_STATUS:
         return _BY_STATUS[status]
@@ -224,12 +221,12 @@ def _kind(refusal: ProviderRefusal) -> type[errors.ModelError]:
     return _by_words(status, text)
 
 
-_BY_BOTH: tuple[tuple[tuple[int | None, ...], re.Pattern[str], type[errors.ModelError]], ...] = (
+_BY_BOTH: tuple[tuple[tuple[int | None, ...], str, type[errors.ModelError]], ...] = (
     ((None, 400, 413, 422, 500), _CONTEXT, errors.ContextExceeded),
     ((None, 400, 403, 429), _QUOTA, errors.ModelRejected),
     ((None, 400, 404, 422, 500), _NO_TOOLS, errors.ModelRejected),
 )
-_IMAGE = re.compile(r"\bimages?\b", re.IGNORECASE)
+_IMAGE = r"(?i)\bimages?\b"
 _IMAGE_HINT = (
     "If it means an image of the conversation, continue before that: /rewind, or “sam-tui sessions "
     "show ID --numbers” and “fork ID --at N”."
@@ -245,15 +242,15 @@ _BY_STATUS: dict[int | None, type[errors.ModelError]] = {
 
 
 def _by_words(status: int | None, text: str) -> type[errors.ModelError]:
-    if _BAD_KEY.search(text):
+    if re.search(_BAD_KEY, text):
         return errors.ModelAuthError
-    if _NO_MODEL.search(text):
+    if re.search(_NO_MODEL, text):
         return errors.ModelNotFound
     if status is not None:
         return errors.ModelRejected
-    if _LIMIT.search(text):
+    if re.search(_LIMIT, text):
         return errors.ModelLimited
-    refused = "invalid_request" in text and not _BUSY.search(text)
+    refused = "invalid_request" in text and not re.search(_BUSY, text)
     return errors.ModelRejected if refused else errors.ModelUnavailable
 
 
@@ -298,14 +295,14 @@ def _words(
         text, hint = _WORDS[kind]
         words = text.format(where=where, model=source.model)
         return words + code, hint.format(variable=variable)
-    if refusal.status == 402 or _QUOTA.search(f"{refusal.code} {refusal.message}"):
+    if refusal.status == 402 or re.search(_QUOTA, f"{refusal.code} {refusal.message}"):
         return f"{where} requires payment{code}", "Check the account's credit and limits."
-    if _NO_TOOLS.search(refusal.message):
+    if re.search(_NO_TOOLS, refusal.message):
         hint = "Choose a model that supports tools, or offer this one none: --tools ''."
         return f"{where} offers no tools with {source.model}{code}", hint
     if refusal.status is not None and 300 <= refusal.status < 400:
         return f"{where} redirects elsewhere{code}", "Pass the final address with --api-base."
-    hint = _IMAGE_HINT if _IMAGE.search(refusal.message) else ""
+    hint = _IMAGE_HINT if re.search(_IMAGE, refusal.message) else ""
     return f"{where} refused the request{code}", hint
 
 

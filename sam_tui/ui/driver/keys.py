@@ -112,8 +112,8 @@ def pressed(message: Message) -> Message:
 
 _START, _END, _ESC = "\x1b[200~", "\x1b[201~", "\x1b"
 _READ = 4096
-_LOOK = 0.1
-"""Seconds between two checks whether reading must end."""
+_REST_WITHIN = 0.1
+"""Seconds for which the rest of an incomplete answer of the terminal is waited for."""
 
 
 class Pastes:
@@ -227,9 +227,14 @@ class TerminalAnswers:
             self._partial, text = partial[0], text[: partial.start()]
         return text
 
+    @property
+    def waits(self) -> bool:
+        """Whether an incomplete answer is keys unless its rest comes soon."""
+        return 0 < len(self._partial) <= _SHORT
+
     def overdue(self) -> str:
         """The incomplete answer that waited: without a continuation it was keys."""
-        if not 0 < len(self._partial) <= _SHORT:
+        if not self.waits:
             return ""
         keys, self._partial = self._partial, ""
         return keys
@@ -287,9 +292,37 @@ class KeyParser(XTermParser):
             return [Key(Keys.Ignore, sequence)]
 
 
+class Ending(Event):
+    """The end of reading: setting it wakes the thread that waits for its descriptor, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reading, self._writing = os.pipe()
+
+    def fileno(self) -> int:
+        """Readable while it is set."""
+        return self._reading
+
+    def set(self) -> None:
+        """Have reading end."""
+        if not self.is_set():
+            super().set()
+            os.write(self._writing, b".")
+
+    def clear(self) -> None:
+        """Let reading begin again, once the thread has ended."""
+        if self.is_set():
+            super().clear()
+            os.read(self._reading, 1)
+
+    def __del__(self) -> None:
+        os.close(self._reading)
+        os.close(self._writing)
+
+
 def read_input(
     descriptor: int,
-    ended: Event,
+    ended: Ending,
     pass_on: Callable[[Message], None],
     answers: TerminalAnswers,
     *,
@@ -306,8 +339,13 @@ def read_input(
 
     with selectors.SelectSelector() as waiting:
         waiting.register(descriptor, selectors.EVENT_READ)
-        while not ended.is_set():
-            if waiting.select(ESCAPE_WITHIN if parser.waits else _LOOK):
+        waiting.register(ended, selectors.EVENT_READ)
+        while True:
+            within = ESCAPE_WITHIN if parser.waits else _REST_WITHIN if answers.waits else None
+            ready = waiting.select(within)
+            if ended.is_set():
+                return
+            if ready:
                 try:
                     data = os.read(descriptor, _READ)
                 except OSError:  # some systems say so of a terminal that is gone

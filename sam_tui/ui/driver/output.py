@@ -20,7 +20,7 @@ from textual.message import Message
 from sam_tui.core.text import charsets
 from sam_tui.ui.driver.cells import DrawnCells, draw_again, erases_in_ground
 from sam_tui.ui.driver.clusters import settled
-from sam_tui.ui.driver.keys import TerminalAnswers, pressed
+from sam_tui.ui.driver.keys import Ending, TerminalAnswers, pressed, read_input
 
 TERMINATED = 143
 """The exit code after SIGTERM and SIGHUP."""
@@ -279,6 +279,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
                 Frames(),
                 TerminalAnswers(self.process_message),
             )
+            self.exit_event = Ending()
             self._hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
             self._behind = from_anywhere(partial(draw_again, app))
             self._file: Any = Forgiving(self._file, self._hung_up, self._behind)
@@ -312,8 +313,6 @@ def lasting(driver: type[Driver]) -> type[Driver]:
 
         def run_input_thread(self) -> None:
             """Read as ``read_input`` does; input ends with the terminal."""
-            from sam_tui.ui.driver.keys import read_input
-
             read_input(
                 self.fileno,
                 self.exit_event,

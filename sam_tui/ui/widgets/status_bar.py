@@ -221,8 +221,10 @@ class StatusBar(Widget):
     def _content(self) -> Content:
         width = self.size.width - 2
         self.standing.offer = self._offer() if self.activity.busy else ""
-        # A passing notice may take all cells but those of the mode, whose meaning it explains.
-        room = width - len(self.standing.mode) - 3 if self.flashed else width // 2
+        # A passing notice, and what went wrong, may take all cells but those of the mode.
+        trouble = self.activity.tone(time.monotonic()) == "trouble"
+        wide = self.flashed or (trouble and not self.notice)
+        room = width - len(self.standing.mode) - 3 if wide else width // 2
         left = self._state(max(20, room))
         left = self._with_sessions(left, max(20, 2 * width // 3) - left.cell_length)
         right = [

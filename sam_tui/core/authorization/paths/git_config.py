@@ -19,8 +19,7 @@ _LARGEST = 256 * 1024
 Entry = tuple[str, str]
 """A key, with its section and name in lower case, and the value."""
 
-HARMLESS = re.compile(
-    r"""
+HARMLESS = r"""(?sx)
     core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks
       |autocrlf|eol|safecrlf|whitespace|sharedrepository|abbrev|compression|loosecompression|quotepath
       |preloadindex|untrackedcache|fscache|longpaths|protecthfs|protectntfs|sparsecheckout|trustctime
@@ -40,23 +39,21 @@ HARMLESS = re.compile(
       |partialclonefilter|gh-resolved)
     | submodule\.(?:recurse|active|fetchjobs) | submodule\..*\.(?:active|branch|ignore|shallow
       |fetchrecursesubmodules)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""Keys that run no program and lead to no file or host, with any value."""
-HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
-    (re.compile(key, re.DOTALL), re.compile(value))
-    for key, value in (
-        (r"core\.fsmonitor", r"true|false|"),
-        (r"core\.hookspath", r"\.husky(?:/_)?/?|/dev/null"),
-        (r"remote\..*\.promisor", r"false|"),
-        (r"submodule\..*\.url", r"(?!.*::).*"),
-        (r"submodule\..*\.update", r"checkout|rebase|merge|none"),
-        (r"filter\.lfs\.clean", r"git-lfs clean -- %f"),
-        (r"filter\.lfs\.smudge", r"git-lfs smudge -- %f"),
-        (r"filter\.lfs\.process", r"git-lfs filter-process"),
-        (r"filter\.lfs\.required", r"true|false"),
-    )
+    """
+"""Keys that run no program and lead to no file or host, with any value.
+
+A pattern as text, as those below: ``re`` compiles it, and stores it, when a configuration has changed.
+"""
+HARMLESS_VALUES = (
+    (r"core\.fsmonitor", r"true|false|"),
+    (r"core\.hookspath", r"\.husky(?:/_)?/?|/dev/null"),
+    (r"remote\..*\.promisor", r"false|"),
+    (r"submodule\..*\.url", r"(?!.*::).*"),
+    (r"submodule\..*\.update", r"checkout|rebase|merge|none"),
+    (r"filter\.lfs\.clean", r"git-lfs clean -- %f"),
+    (r"filter\.lfs\.smudge", r"git-lfs smudge -- %f"),
+    (r"filter\.lfs\.process", r"git-lfs filter-process"),
+    (r"filter\.lfs\.required", r"true|false"),
 )
 """Keys that can do so, each with the values with which they do not. `.husky` is judged by itself."""
 _STRATEGIES = ("ort", "recursive", "resolve", "octopus", "ours", "subtree")
@@ -296,7 +293,7 @@ def _starts(
     key: str, values: list[str], before: list[str], real: str, inside: Sequence[str]
 ) -> str:
     """Return why these values of a key, in place of those before, may start a program or lead elsewhere."""
-    if HARMLESS.fullmatch(key) or _has_harmless_values(key, values):
+    if re.fullmatch(HARMLESS, key) or _has_harmless_values(key, values):
         return ""
     if _URL.fullmatch(key):
         return _leads_elsewhere(key, values, before)
@@ -314,7 +311,8 @@ def _leads_elsewhere(key: str, values: list[str], before: list[str]) -> str:
 
 def _has_harmless_values(key: str, values: list[str]) -> bool:
     return any(
-        keys.fullmatch(key) and all(harmless.fullmatch(value) for value in values)
+        re.fullmatch(keys, key, re.DOTALL)
+        and all(re.fullmatch(harmless, value) for value in values)
         for keys, harmless in HARMLESS_VALUES
     )
 
