@@ -9,8 +9,10 @@ import contextlib
 import json
 import logging
 import os
+import sqlite3
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -123,6 +125,23 @@ def _engine(url: str) -> "sqlalchemy.Engine | None":
 
     event.listen(engine, "connect", prepare)
     return engine
+
+
+def changes_of(url: str) -> Callable[[], int]:
+    """Return a function whose number changes when another connection changed the SQLite file.
+
+    For PostgreSQL it is always 0.
+    """
+    if not url.startswith("sqlite"):
+        return lambda: 0
+    lock = threading.Lock()
+    connection = sqlite3.connect(_sqlite_file(url), check_same_thread=False)
+
+    def number() -> int:
+        with lock:
+            return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+    return number
 
 
 class QueueDatabase:
