@@ -8,6 +8,10 @@ from typing import Literal
 from sam_tui.core.ports.policy import Word
 
 _ANY = frozenset(("*",))
+_HOSTS = re.compile(r"\[[^\[\]]{1,45}\]|[^:,\s+*][^:,\s]*")
+"""Hosts and ports in a list with colons, commas or spaces."""
+Assignment = tuple[str, Word]
+"""A variable of the environment before a command: its name and value."""
 
 
 def known_words(words: Sequence[Word]) -> bool:
@@ -134,8 +138,10 @@ class HostWords:
     """The operands of a program that name a host without a scheme: all, or the first.
 
     ``within`` finds the names in an operand; what ``skips`` matches is none. The values of the options
-    ``named`` are lists of hosts with commas. With ``restricts`` the hosts count for rules that deny or ask
-    alone: who may reach a host may not therefore run what such a program runs there.
+    ``named`` and of the ``variables`` are lists of hosts with commas. Those of the options ``mapped`` have
+    hosts among ports, as in ``-L 80:a.org:80``, where ``mapping`` matches: in its group. With ``restricts``
+    the hosts count for rules that deny or ask alone: who may reach a host may not therefore run what such a
+    program runs there.
     """
 
     words: Literal["all", "first"]
@@ -143,13 +149,23 @@ class HostWords:
     within: re.Pattern[str]
     skips: re.Pattern[str]
     named: frozenset[str]
+    variables: frozenset[str]
+    mapped: frozenset[str]
+    mapping: re.Pattern[str]
     restricts: bool
 
-    def of(self, words: Sequence[Word]) -> list[str]:
-        """The texts that name hosts, among the words behind the program."""
+    def of(self, words: Sequence[Word], assignments: Sequence[Assignment] = ()) -> list[str]:
+        """The texts that name hosts, among the words behind the program and the variables before it."""
         listed = self.options.values(words, self.named)
+        listed += [word.text for name, word in assignments if name in self.variables]
         named = [host for value in listed for host in value.split(",")]
+        for value in self.options.values(words, self.mapped):
+            if match := self.mapping.fullmatch(value):
+                hosts: list[str] = _HOSTS.findall(match[match.lastindex or 0])
+                named += (host for host in hosts if not host.isdigit())
         operands = self.options.operands(words)
         parts = [part for word in operands for part in self.within.findall(word.text)]
+        if self.restricts:
+            parts = [host for part in parts for host in part.split(",")]
         parts = [part for part in parts if not self.skips.fullmatch(part)]
         return named + (parts[:1] if self.words == "first" else parts)
