@@ -85,6 +85,7 @@ async def test_only_what_changed_is_read_again(stocked: Workshop):
     index, here = stocked.insight.index, stocked.here
     for file in stocked.root.rglob("*.*"):
         os.utime(file, (1_000_000, 1_000_000))
+    os.utime(stocked.root / "web/app.ts", (1 << 40, 1 << 40))  # the year 36812
     first = await index.update(here, lambda _: None)
     assert (first.files, first.read, first.waiting) == (4, 4, 0)
     assert (await index.update(here, lambda _: None)).read == 0
