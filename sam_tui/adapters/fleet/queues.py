@@ -240,6 +240,7 @@ class Takes:
             "max_executor_threads": 8,
             "log_level": "CRITICAL",
             "enable_otlp": False,
+            "notification_coalesce_sec": 1.0,  # we send none
         }
         instance: Any = dbos.DBOS(config=config)
         idle = _IDLE_SECONDS["sqlite" if database.engine is not None else "postgresql"]
