@@ -18,7 +18,6 @@ from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.storage.migrations import STEPS
 from sam_tui.adapters.storage.repair import repair
 from sam_tui.adapters.workflows import open_workflows
-from sam_tui.cli.main import main
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import UserMessage
@@ -107,31 +106,6 @@ def test_a_folder_that_others_could_enter_is_closed_to_them(data_dir: Path, *, f
     data_dir.chmod(0o755)
     open_storage(data_dir).close()
     assert (mode_of(data_dir), mode_of(data_dir / "sam.db")) == (0o700, 0o600)
-
-
-@pytest.mark.requirement("headless:storage-private")
-def test_another_user_s_folder_in_which_everybody_can_write_is_refused(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data_dir.mkdir()
-    data_dir.chmod(0o777)
-    if os.geteuid() == 0:
-        os.chown(data_dir, 4321, 4321)
-    else:
-        monkeypatch.setattr(os, "geteuid", lambda: 4321)
-    with pytest.raises(StorageError, match="belongs to another user, and anybody can write"):
-        open_storage(data_dir)
-    assert list(data_dir.iterdir()) == []
-
-
-@pytest.mark.requirement("headless:storage-private")
-def test_a_umask_does_not_take_the_rights_of_the_owner(tmp_path: Path) -> None:
-    before = os.umask(0o727)
-    try:
-        assert main(["sessions", "list", "--data-dir", str(tmp_path / "d")]) == 0
-        assert os.umask(0) == 0o027
-    finally:
-        os.umask(before)
 
 
 @pytest.mark.requirement("headless:storage-private")

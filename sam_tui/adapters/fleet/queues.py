@@ -173,22 +173,21 @@ class QueueReads:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._changes, self._idle, self._monotonic = changes, idle, monotonic
-        self._last: dict[str, tuple[int, float, float]] = {}
-        """By queue: the number of the last change, the time of the last read, the seconds to the next."""
+        self.last: dict[str, tuple[int, float, float]] = {}
+        """By queue: the number of the last change, the time of the last read, the seconds to the next.
+
+        A queue that is not there is read at once.
+        """
 
     def due(self, queue: str) -> bool:
         """Whether a queue is to be read now; if so, this counts as its last read."""
         now, change = self._monotonic(), self._changes()
-        seen, since, pause = self._last.get(queue, (-1, now, 0.0))
+        seen, since, pause = self.last.get(queue, (-1, now, 0.0))
         if change == seen and now - since < pause:
             return False
         pause = min(pause * 2, self._idle) if change == seen else POLLING_SECONDS
-        self._last[queue] = (change, now, pause)
+        self.last[queue] = (change, now, pause)
         return True
-
-    def restart(self) -> None:
-        """Read all queues soon: there is room for work again."""
-        self._last.clear()
 
     def limit(self, system: Any) -> None:
         """Let dbos's system database answer a read that is not due: the same settings, nothing to do.
@@ -271,7 +270,7 @@ class Takes:
             result = self._perform(task, WorkHold(self._database, id, self._name))
         except SamError as error:
             result = failure(parent[:80], sub_task[:80], "", error.explain())
-        self._reads.restart()
+        self._reads.last.clear()  # there is room for work again
         return self._database.seal.closed("result", result)
 
 

@@ -136,17 +136,24 @@ def _replaced(path: str, data: bytes) -> bool:
         return False
     try:
         with open(descriptor, "wb") as file:
-            new = os.fstat(descriptor)
-            if old and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-                os.unlink(part)
-                return False
-            if old:
-                os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
-            file.write(data)
-        os.replace(part, path)
+            alike = not old or _given_rights(descriptor, old)
+            file.write(data if alike else b"")
+        if alike:
+            os.replace(part, path)
+            return True
     except OSError:
         os.unlink(part)
         raise
+    os.unlink(part)
+    return False
+
+
+def _given_rights(descriptor: int, old: os.stat_result) -> bool:
+    """Give a new file the mode of the old one, if owner and group are the same; returns that."""
+    new = os.fstat(descriptor)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        return False
+    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
     return True
 
 

@@ -37,10 +37,8 @@ def image_of(name: str, data: bytes) -> Image | None:
         kind = "webp"
     if not kind or len(data) > LARGEST:
         return None
-    sides = sides_of(kind, data)
-    if sides is not None and not all(0 < side <= MOST_SIDE for side in sides):
-        return None
-    if not _is_whole(kind, data):
+    sides = sides_of(kind, data) or (1, 1)
+    if not _is_whole(kind, data) or not 0 < min(sides) <= max(sides) <= MOST_SIDE:
         return None
     return Image(name, f"image/{kind}", base64.b64encode(data).decode("ascii"))
 

@@ -1,8 +1,9 @@
 """The words behind a program: its options and their values, operands, and the hosts that these name."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Literal
 
 from sam_tui.core.ports.policy import Word
@@ -156,16 +157,20 @@ class HostWords:
 
     def of(self, words: Sequence[Word], assignments: Sequence[Assignment] = ()) -> list[str]:
         """The texts that name hosts, among the words behind the program and the variables before it."""
-        listed = self.options.values(words, self.named)
-        listed += [word.text for name, word in assignments if name in self.variables]
+        values = [word.text for name, word in assignments if name in self.variables]
+        listed = chain(self.options.values(words, self.named), values)
         named = [host for value in listed for host in value.split(",")]
-        for value in self.options.values(words, self.mapped):
-            if match := self.mapping.fullmatch(value):
+        parts = self._of_operands(self.options.operands(words))
+        return [*named, *self._of_mappings(words), *(parts[:1] if self.words == "first" else parts)]
+
+    def _of_mappings(self, words: Sequence[Word]) -> Iterator[str]:
+        for match in map(self.mapping.fullmatch, self.options.values(words, self.mapped)):
+            if match:
                 hosts: list[str] = _HOSTS.findall(match[match.lastindex or 0])
-                named += (host for host in hosts if not host.isdigit())
-        operands = self.options.operands(words)
-        parts = [part for word in operands for part in self.within.findall(word.text)]
+                yield from (host for host in hosts if not host.isdigit())
+
+    def _of_operands(self, operands: Sequence[Word]) -> list[str]:
+        parts: list[str] = [p for word in operands for p in self.within.findall(word.text)]
         if self.restricts:
             parts = [host for part in parts for host in part.split(",")]
-        parts = [part for part in parts if not self.skips.fullmatch(part)]
-        return named + (parts[:1] if self.words == "first" else parts)
+        return [part for part in parts if not self.skips.fullmatch(part)]
