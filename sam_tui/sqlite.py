@@ -120,6 +120,11 @@ def _make_folder(path: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     ours = path.exists() or not any(folder.iterdir())
     status = folder.stat()
+    if status.st_uid not in (0, os.geteuid()) and status.st_mode & stat.S_IWOTH:
+        raise StorageError(
+            f"{folder} belongs to another user, and anybody can write to it.",
+            hint="Choose a folder of your own with --data-dir or SAM_TUI_DATA_DIR.",
+        )
     if ours and stat.S_IMODE(status.st_mode) != 0o700 and status.st_uid == os.geteuid():
         folder.chmod(0o700)
 

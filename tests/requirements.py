@@ -231,6 +231,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "fleet:allowance": Requirement("A worker decides what tasks may have on its machine; a task can only ask for less.", "issue 15.8"),
     "fleet:database": Requirement("Queues lie in SQLite of the data folder, or in the PostgreSQL that SAM_TUI_DATABASE_URL names, by the same code.", "issue 15.8"),
     "fleet:worker-memory": Requirement("A worker that waits for days needs no more memory than at first.", "docs/scale.md"),
+    "fleet:idle": Requirement("A worker that waits reads its queue rarely, and takes work at once all the same.", "docs/scale.md"),
     "fleet:exactly-once": Requirement("A worker that dies gives its work back, and each task has its effect exactly once.", "issue 15.8, show"),
     "fleet:inbox": Requirement("A question of a task waits in one inbox; its answer reaches the task that asked.", "issue 15.8"),
     "fleet:cancel": Requirement("A fleet that is cancelled ends what runs, begins nothing more, and can be gone on with.", "issue 15.8"),

@@ -19,6 +19,8 @@ from sam_tui.headless.output import silence, terminal_safe
 def main(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name and return its exit code. Raises nothing."""
     secure_streams()
+    # Files without the rights of their owner could not be used again.
+    os.umask(os.umask(0o077) & 0o077)
     output = sys.stdout
     try:
         code = program.main(list(arguments), prog_name="sam-tui", standalone_mode=False)

@@ -86,6 +86,8 @@ class CallLedger:
         self._earlier = 0
         """Model calls of earlier turns, if an answer is requested again or a goal is pursued."""
         self.usage = Usage()
+        self.unpriced = 0
+        """The number of answers whose cost is unknown: ``usage`` has the cost of the others."""
         self.last_text = ""
         self.files_changed: list[str] = []
         self.denials: list[dict[str, object]] = []
@@ -99,7 +101,7 @@ class CallLedger:
         """Count the next turn of the same conversation from nothing."""
         self.started = monotonic()
         self.finished, self._asked_at = None, None
-        self.unattended = self.turns = self._earlier = 0
+        self.unattended = self.turns = self._earlier = self.unpriced = 0
         self.usage, self._api_seconds = Usage(), 0.0
         self.last_text = ""
         self.files_changed, self.denials = [], []
@@ -129,6 +131,7 @@ class CallLedger:
                 self._subagents[child] = StartedSubagent(call, task)
             case events.Answered(message=message, usage=usage):
                 self.usage = self.usage.plus(usage)
+                self.unpriced += usage.cost is None
                 self._calls.update({call.id: call for call in message.calls})
             case events.ToolFinished():
                 self._tool_finished(event)

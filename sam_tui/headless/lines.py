@@ -341,6 +341,7 @@ def result_line(session: str, ledger: CallLedger, outcome: RunOutcome) -> Line:
         "duration_api_ms": ledger.api_milliseconds,
         "usage": usage_fields(ledger.usage),
         "total_cost_usd": ledger.usage.cost,
+        "unpriced_answers": ledger.unpriced,
         "permission_denials": ledger.denials,
         "todos": [asdict(item) for item in ledger.todos],
         "files_changed": ledger.files_changed,

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from sam_tui.core.text.invisible import show_invisible
+from sam_tui.core.text.plain import without_sequences
 from sam_tui.headless.outcome import Subtype
 
-_CONTROL = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
-"""Escape sequences, and control characters except tab and newline."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters except tab and newline."""
 
 _MODES = {
     "ask": "default",
@@ -135,4 +133,5 @@ def _wait_when_full(stream: TextIO) -> None:
 
 def terminal_safe(text: str) -> str:
     """Return text from outside that is safe on a terminal. Invisible characters are written out."""
-    return show_invisible(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]
+    text = without_sequences(text).replace("\r\n", "\n")
+    return show_invisible(_CONTROL.sub("", text))[0]

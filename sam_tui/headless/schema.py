@@ -147,6 +147,7 @@ def _result() -> Schema:
             "error": {"anyOf": [_table({"title": TEXT, "message": TEXT}), {"type": "null"}]},
             "session_id": TEXT, "num_turns": COUNT, "duration_ms": COUNT, "duration_api_ms": COUNT,
             "usage": _USAGE, "total_cost_usd": {"type": ["number", "null"]},
+            "unpriced_answers": COUNT,
             "permission_denials": _list(_DENIAL), "todos": _list(_TODO), "files_changed": _list(TEXT),
             "terminals_ended": _list(TEXT), "exit_code": {"enum": sorted({*EXIT_CODES.values()})},
             "structured_output": {},

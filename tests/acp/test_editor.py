@@ -278,7 +278,7 @@ def test_resources_reach_the_model_and_what_it_cannot_be_shown_is_refused(runnin
     image = {"type": "image", "data": "", "mimeType": "image/png"}
     refused = running.ask("session/prompt", sessionId=session, prompt=[image])
     assert "cannot be used" in refused["error"]["message"]
-    image["data"] = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0\0\0\1" * 4).decode()
+    image["data"] = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0\0\0\1" * 4 + b"IEND").decode()
     assert "error" not in running.ask("session/prompt", sessionId=session, prompt=[image])
 
 

@@ -1,6 +1,7 @@
 """Commits: exactly what was named, under the person's own name, or a clear refusal."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -183,6 +184,18 @@ async def test_the_first_commit_of_a_repository_can_be_made(
 async def test_a_folder_without_repository_is_named(harness: Harness, folder: Path) -> None:
     assert f"{folder} is not in a git repository" in await harness.bad("get_changed_files")
     assert "not in a git repository" in await harness.bad("git_commit", message="m")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+@pytest.mark.requirement("build:no-repository")
+async def test_a_repository_of_another_user_is_named_with_what_to_do(
+    harness: Harness, repository: Path
+) -> None:
+    for path in (repository, repository / ".git"):
+        os.chown(path, 4321, 4321)
+    told = await harness.bad("git_commit", message="m")
+    assert f"{repository} belongs to another user" in told
+    assert f"git config --global --add safe.directory {repository}" in told
 
 
 @pytest.mark.requirement("build:commit-guarded")

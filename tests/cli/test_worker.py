@@ -9,7 +9,7 @@ from tests.cli.conftest import Command
 def test_a_worker_is_refused_a_role_that_cannot_be_handed_out(sam: Command) -> None:
     for role, words in {
         "Orchestrator": "cannot be handed out",
-        "Nobody": "no role 'Nobody'",
+        "Nobody": "There are: FleetAgent, ",
         " , ": "--roles names no role",
     }.items():
         ended = sam("worker", "--roles", role)

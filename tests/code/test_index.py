@@ -53,6 +53,7 @@ async def paths(shop: Workshop, query: str, **more: object) -> list[str]:
 
 @pytest.mark.requirement("files:semantic-search")
 async def test_identifiers_are_found_by_their_parts_and_words_by_their_stems(stocked: Workshop):
+    os.utime(stocked.root / "web/app.ts", (1 << 40, 1 << 40))  # the year 36812
     assert (await paths(stocked, "how are old entries evicted from a cache"))[0] == "store/cache.py"
     assert (await paths(stocked, "evict oldest"))[0] == "store/cache.py"
     assert (await paths(stocked, "fetchPage"))[0] == "net/http_client.py"

@@ -143,6 +143,24 @@ def test_no_more_than_64_kib_are_withheld_for_a_secret_that_may_go_on(
     assert heard == ["a" * size]
 
 
+@pytest.mark.requirement("shield:streams")
+def test_a_long_word_that_comes_by_characters_is_looked_at_once() -> None:
+    class Looks(Shield):
+        """A shield that counts how often the end of a text was looked at."""
+
+        count = 0
+
+        def length_of_beginning(self, text: str) -> int:
+            self.count += 1
+            return super().length_of_beginning(text)
+
+    shield, heard = Looks(), list[str]()
+    stream = MaskedStream(shield, heard.append)
+    for character in "x" * 20_000 + " ":
+        stream.add(character)
+    assert (heard, shield.count) == (["x" * 20_000 + " "], 2)
+
+
 @pytest.mark.requirement("shield:results")
 def test_data_that_repeats_the_text_is_looked_at_once_and_never_read_unmasked() -> None:
     shield = CountingShield()

@@ -19,6 +19,7 @@ from sam_tui.adapters.files import LocalFiles, descent
 from sam_tui.adapters.files.refusals import refusal
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
+from sam_tui.core.local_files.bounded import UnusableFile, write_named
 
 
 def at(root: Path, path: str) -> Location:
@@ -72,6 +73,25 @@ def test_a_write_that_fails_in_the_middle_leaves_the_old_file(files: LocalFiles,
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (tmp_path / "a.txt").read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.requirement("files:whole-and-atomic")
+def test_a_file_that_the_person_names_is_replaced_whole_or_stays(tmp_path: Path):
+    file, link = tmp_path / "answer", tmp_path / "link"
+    file.write_bytes(b"old")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        with pytest.raises(UnusableFile, match="too large"):
+            write_named(str(file), bytes(2_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert file.read_bytes() == b"old"
+    write_named(str(link), b"new")
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"new", 0o640)
+    assert link.is_symlink() and sorted(os.listdir(tmp_path)) == ["answer", "link"]
 
 
 @pytest.mark.requirement("files:no-replace")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from sam_tui.adapters.fleet.database import changes_of
 from sam_tui.adapters.fleet.driver import Driver, WorkersEnded
 from sam_tui.adapters.fleet.messages import (
     FLEET_ROLE,
@@ -18,7 +19,14 @@ from sam_tui.adapters.fleet.messages import (
     SubTaskMessage,
     SubTaskResult,
 )
-from sam_tui.adapters.fleet.queues import LEASE_SECONDS, SubTaskQueue, Work, WorkHold, failure
+from sam_tui.adapters.fleet.queues import (
+    LEASE_SECONDS,
+    QueueReads,
+    SubTaskQueue,
+    Work,
+    WorkHold,
+    failure,
+)
 from sam_tui.adapters.fleet.records import FleetFolder, Fleets, FleetSettings
 from sam_tui.adapters.fleet.tasks import FleetLimits, FleetTask, Rate
 from tests.fakes.preloaded import SCRIPT
@@ -39,6 +47,44 @@ LIES: dict[str, dict[str, Any]] = {
     "not well": {"error_details": {"message": "but no"}},
 }
 """What results of workers that lie have in place of the truth, by the prompt."""
+
+
+@pytest.mark.requirement("fleet:idle")
+def test_a_queue_is_read_after_each_change_and_else_ever_more_rarely() -> None:
+    look, change = 0, 1
+    reads = QueueReads(lambda: change, 1.0, lambda: look * 0.06)
+
+    class System:
+        """What dbos asks: the settings of a queue, and whether to take from it."""
+
+        def __init__(self) -> None:
+            self.asked = list[int]()
+
+        def get_queue(self, name: str) -> str:
+            return name
+
+        def dequeue_scopes(self, name: str) -> list[None]:
+            self.asked.append(look)
+            return [None]
+
+    system = System()
+    reads.limit(system)
+    for look in range(100):
+        change = 1 + (look >= 70)
+        assert system.get_queue("q") == "q"
+        system.dequeue_scopes("q")
+    assert system.asked == [0, 1, 3, 7, 14, 28, 45, 62, 70, 71, 73, 77, 84, 98]
+    reads.last.clear()
+    assert system.dequeue_scopes("q"), "with room for work again, at once"
+
+
+@pytest.mark.requirement("fleet:idle")
+def test_a_commit_of_another_connection_is_a_change(hands: Hands) -> None:
+    changes = changes_of(hands.database.url)
+    before = changes()
+    assert changes() == before
+    hands.database.keep_bundle("b", "text")
+    assert changes() != before
 
 
 class Drive:

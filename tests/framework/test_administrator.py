@@ -130,6 +130,19 @@ def test_a_file_that_others_can_write_or_that_is_broken_ends_the_start(
         opened()
 
 
+@pytest.mark.parametrize("name", ["", "policy.toml"])
+def test_a_person_s_policy_that_everybody_can_write_ends_the_start(
+    opened: Opened, environ: dict[str, str], tmp_path: Path, name: str
+) -> None:
+    own = tmp_path / "settings"
+    own.mkdir(mode=0o700)
+    (own / "policy.toml").write_text("minutes = 2\n", encoding="utf-8")
+    environ["SAM_TUI_CONFIG_DIR"] = str(own)
+    (own / name).chmod(0o777)
+    with pytest.raises(ConfigurationError, match=f"can write {own / name}, so"):
+        opened()
+
+
 def test_nobody_else_says_which_modes_are_on_offer(opened: Opened, folder: Path) -> None:
     (folder / ".sam").mkdir()
     (folder / ".sam" / "policy.toml").write_text('modes = ["bypass"]\n', encoding="utf-8")

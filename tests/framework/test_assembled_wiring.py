@@ -103,7 +103,7 @@ async def test_a_turn_shows_its_images_and_ends_once_its_conversation_is_taken_o
         first, second = (
             opened(model="openai/x", api_base=server.base, api_key=KEY) for _ in range(2)
         )
-        (first.folder / "dot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0\0\0\1" * 9)
+        (first.folder / "dot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0\0\0\1" * 9 + b"IEND")
         await first.session.run("look at @dot.png")
         shown = [e.images for e in first.events.drain() if isinstance(e, Reminded) and e.images]
         assert [(image.name, image.mime) for (image,) in shown] == [("dot.png", "image/png")]

@@ -50,6 +50,7 @@ def test_a_run_is_told_from_init_to_result_in_valid_json_lines(program: Program)
     assert result["result"] == "All done."
     assert result["files_changed"] == ["a.txt"]
     assert (result["num_turns"], result["total_cost_usd"]) == (3, 0.5)
+    assert result["unpriced_answers"] == 2
     assert result["usage"]["input"] == 10
     assert result["todos"][0]["status"] == "in-progress"
     assert result["permission_denials"] == []

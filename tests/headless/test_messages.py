@@ -87,7 +87,7 @@ def create(path: Path) -> dict[str, Any]:
     return {"calls": [call("file_operations", "create_file", filePath=str(path), content="x")]}
 
 
-PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1").decode()
+PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1IEND").decode()
 SHOWN = f'{{"type": "image", "source": {{"type": "base64", "media_type": "x", "data": "{PIXEL}"}}}}'
 MESSAGE = ('{"type": "user", "message": {"content": [{"type": "text", "text": "look"}, ', "]}}")
 

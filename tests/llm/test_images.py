@@ -20,7 +20,7 @@ from tests.hooks.conftest import Place
 from tests.hooks.conftest import folder as folder
 from tests.hooks.conftest import place as place
 
-PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480) + bytes(40)
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 480) + bytes(40) + b"IEND"
 DONE = [TextDelta("Done.")]
 
 
@@ -47,17 +47,26 @@ def test_an_image_is_told_by_its_bytes_stored_and_written_as_a_part_of_the_reque
         "png": lambda w, h: PNG[:16] + struct.pack(">II", w, h),
         "webp": lambda w, h: webp + b"VP8 " + bytes(10) + struct.pack("<HH", w, h),
     }
+    ends = {"jpeg": b"\xff\xd9" + bytes(60), "gif": b";", "png": b"IEND", "webp": b""}
     for kind, sized in kinds.items():
-        made = image_of("x", sized(3, 8000))
+        made = image_of("x", sized(3, 8000) + ends[kind])
         assert made is not None and described(made).startswith(f"x (image/{kind}, 3x8000, ")
         wrong = [sized(0, 3), sized(3, 0), sized(8001, 3), sized(3, 8001), sized(3, 3)[:-1]]
-        assert [image_of("x", data) for data in wrong] == [None] * 5
+        assert [image_of("x", data + ends[kind]) for data in wrong[:4]] == [None] * 4
+        assert image_of("x", wrong[4]) is None
+        assert not ends[kind] or image_of("x", sized(3, 3) + bytes(100)) is None, (
+            "its end is cut off"
+        )
+    assert image_of("x", b"RIFF\x30\0\0\0WEBPVP8 " + bytes(20) + b"\1\0\1\0") is None
     wide = webp + b"VP8X" + bytes(8) + b"\x3f\x1f\0\2\0\0"
     assert image_of("x", wide[:-3] + b"\0\0\1") is image_of("x", wide[:-6]) is None
     made = image_of("x", wide)
     assert made is not None and "8000x3" in described(made)
-    for data in (webp + b"VP8L" + bytes(9), b"\xff\xd8" + b"\xff" * 9_000):
-        assert image_of("x", data) is not None  # its sides stand elsewhere
+    lossless = image_of("x", webp + b"VP8L" + bytes(4) + b"\x2f\xff\xc1\0\0")
+    assert lossless is not None and "512x4," in described(lossless)
+    assert image_of("x", webp + b"VP8L" + bytes(4) + b"\x2f\xff\x7f\0\0") is None, "too wide"
+    far = b"\xff\xd8" + b"\xff" * 9_000 + b"\xff\xd9"
+    assert image_of("x", far) is not None  # its sides stand elsewhere
     assert image_of("a.png", b"<svg>") is None and image_of("a", PNG + bytes(LARGEST)) is None
     message = ReminderMessage("images", "Look", images=(image,))
     assert load_message(dump_message(message)) == message

@@ -1,5 +1,6 @@
 """A folder for each conversation, what lies in it, and that unused conversations leave nothing."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from sam_tui.adapters.storage import FOLDERS, Storage, open_storage
 from sam_tui.adapters.storage.conversation_state import IN_A_FILE_FROM
+from sam_tui.cli.main import main
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import UserMessage
@@ -142,3 +144,29 @@ def test_results_kept_before_files_are_still_read(tmp_path: Path) -> None:
     again = open_storage(tmp_path / "old")
     assert again.results.load(A, CallId("c")) == "old"
     again.close()
+
+
+@pytest.mark.requirement("headless:storage-private")
+def test_another_user_s_folder_in_which_everybody_can_write_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_dir = tmp_path / "open"
+    data_dir.mkdir()
+    data_dir.chmod(0o777)
+    if os.geteuid() == 0:
+        os.chown(data_dir, 4321, 4321)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 4321)
+    with pytest.raises(StorageError, match="belongs to another user, and anybody can write"):
+        open_storage(data_dir)
+    assert list(data_dir.iterdir()) == []
+
+
+@pytest.mark.requirement("headless:storage-private")
+def test_a_umask_does_not_take_the_rights_of_the_owner(tmp_path: Path) -> None:
+    before = os.umask(0o727)
+    try:
+        assert main(["sessions", "list", "--data-dir", str(tmp_path / "d")]) == 0
+        assert os.umask(0) == 0o027
+    finally:
+        os.umask(before)

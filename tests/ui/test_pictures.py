@@ -85,11 +85,12 @@ async def test_what_a_hostile_image_asks_for_is_not_done(stage: Stage) -> None:
     decoded = stage.runtime.pictures
     text = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(50_000_000)))
     assert image_of("bomb", png(100_000, 100_000, bytes(1_000_000))) is None
+    assert image_of("cut", RED_OVER_BLUE[:60]) is None
     hostile = {
         "bomb": png(8_000, 8_000, bytes(1_000_000)),
         "long text": png(1, 1, b"\0\1\2\3", text),
-        "cut": RED_OVER_BLUE[:60],
-        "another kind": b"\xff\xd8" + b"\xff" * 2_000 + RED_OVER_BLUE,
+        "cut": RED_OVER_BLUE[:60] + b"IEND",
+        "another kind": b"\xff\xd8" + b"\xff" * 2_000 + RED_OVER_BLUE + b"\xff\xd9",
     }
     for name, data in hostile.items():
         image = image_of(name, data)

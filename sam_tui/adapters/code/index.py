@@ -259,7 +259,9 @@ def _seen(where: Location, paths: Sequence[str]) -> dict[str, FileState]:
         for path in paths:
             with suppress(OSError):
                 status = os.stat(path, dir_fd=folder, follow_symlinks=False)
-                seen[path] = FileState(status.st_size, status.st_mtime_ns)
+                # SQLite holds 64 bits: nanoseconds from the year 1677 to 2262.
+                date = max(-(1 << 63), min(status.st_mtime_ns, (1 << 63) - 1))
+                seen[path] = FileState(status.st_size, date)
     finally:
         os.close(folder)
     return seen

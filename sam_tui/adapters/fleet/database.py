@@ -9,8 +9,10 @@ import contextlib
 import json
 import logging
 import os
+import sqlite3
+import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
@@ -144,6 +146,23 @@ def _reason(error: Exception, url: str) -> str:
     for secret in filter(None, (password, unquote(password))):
         text = text.replace(secret, "…")
     return text[:300].rstrip(".?") or type(error).__name__
+
+
+def changes_of(url: str) -> Callable[[], int]:
+    """Return a function whose number changes when another connection changed the SQLite file.
+
+    For PostgreSQL it is always 0.
+    """
+    if not url.startswith("sqlite"):
+        return lambda: 0
+    lock = threading.Lock()
+    connection = sqlite3.connect(_sqlite_file(url), check_same_thread=False)
+
+    def number() -> int:
+        with lock:
+            return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+    return number
 
 
 def _with_utf8(url: str) -> str:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sam_tui.adapters.fleet import messages
-from sam_tui.adapters.fleet.database import APPLICATION, Json, QueueDatabase, load
+from sam_tui.adapters.fleet.database import APPLICATION, Json, QueueDatabase, changes_of, load
 from sam_tui.core.errors import SamError
 
 if TYPE_CHECKING:
     from dbos import DBOS
 
 POLLING_SECONDS = 0.05
-"""Seconds between two reads of its queue by a worker; docs/scale.md has the cost of shorter times."""
+"""Seconds between two looks of a worker whether its queue is to be read; docs/scale.md has their cost."""
+_IDLE_SECONDS = {"sqlite": 10.0, "postgresql": 1.0}
+"""The most seconds between two reads of a queue while nothing changes: on PostgreSQL no change is seen."""
 LEASE_SECONDS = 15.0
 """Seconds without a heartbeat, by the driver's clock, after which another worker gets the sub-task."""
 MOST_RETURNS = 3
@@ -157,6 +159,63 @@ class ResultsQueue:
 _ENDED = ("SUCCESS", "ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 
 
+class QueueReads:
+    """Which of dbos's reads of queues go to the database: it reads each every ``POLLING_SECONDS``.
+
+    A read is due once ``changes`` returns another number. Else the time between two reads doubles from
+    ``POLLING_SECONDS`` to ``idle`` seconds.
+    """
+
+    def __init__(
+        self,
+        changes: Callable[[], int],
+        idle: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._changes, self._idle, self._monotonic = changes, idle, monotonic
+        self.last: dict[str, tuple[int, float, float]] = {}
+        """By queue: the number of the last change, the time of the last read, the seconds to the next.
+
+        A queue that is not there is read at once.
+        """
+
+    def due(self, queue: str) -> bool:
+        """Whether a queue is to be read now; if so, this counts as its last read."""
+        now, change = self._monotonic(), self._changes()
+        seen, since, pause = self.last.get(queue, (-1, now, 0.0))
+        if change == seen and now - since < pause:
+            return False
+        pause = min(pause * 2, self._idle) if change == seen else POLLING_SECONDS
+        self.last[queue] = (change, now, pause)
+        return True
+
+    def limit(self, system: Any) -> None:
+        """Let dbos's system database answer a read that is not due: the same settings, nothing to do.
+
+        Our work has neither a delay nor a deadline, whose ends dbos would look for every second.
+        """
+        settings, scopes = system.get_queue, system.dequeue_scopes
+        rows: dict[str, Any] = {}
+
+        def get_queue(name: str, **options: Any) -> Any:
+            if rows.get(name) is None:
+                rows[name] = settings(name, **options)
+            return rows[name]
+
+        def dequeue_scopes(name: str) -> Sequence[str | None]:
+            if not self.due(name):
+                return ()
+            rows.pop(name, None)
+            return scopes(name)
+
+        def cancelled(most: int) -> Sequence[str]:
+            return ()
+
+        system.get_queue, system.dequeue_scopes = get_queue, dequeue_scopes
+        system.transition_delayed_workflows = lambda: None
+        system.cancel_timed_out_workflows = cancelled
+
+
 class Takes:
     """A worker: takes sub-tasks of its roles, one at a time, until its process ends."""
 
@@ -180,8 +239,11 @@ class Takes:
             "max_executor_threads": 8,
             "log_level": "CRITICAL",
             "enable_otlp": False,
+            "notification_coalesce_sec": 1.0,  # we send none
         }
-        dbos.DBOS(config=config)
+        instance: Any = dbos.DBOS(config=config)
+        idle = _IDLE_SECONDS["sqlite" if database.engine is not None else "postgresql"]
+        self._reads = QueueReads(changes_of(database.url), idle)
 
         def sub_task(envelope: object) -> dict[str, str]:
             return self._run(envelope)
@@ -190,6 +252,7 @@ class Takes:
         dbos.DBOS.listen_queues([queue_name(role) for role in roles])
         with database.reported():
             dbos.DBOS.launch()
+            self._reads.limit(instance._sys_db)
             for role in roles:
                 dbos.DBOS.register_queue(
                     queue_name(role),
@@ -208,6 +271,7 @@ class Takes:
             result = self._perform(task, WorkHold(self._database, id, self._name))
         except SamError as error:
             result = failure(parent[:80], sub_task[:80], "", error.explain())
+        self._reads.last.clear()  # there is room for work again
         return self._database.seal.closed("result", result)
 
 

@@ -162,6 +162,8 @@ def read_layers(folders: AppFolders, workspace: str) -> Layers:
         return states[0] == "trusted"
 
     system = _administrators(folders.system_dir, folders.home)
+    # Group rights alone may be of a group that has the person alone, as with umask 002.
+    _refuse_open(folders.config_dir, stat.S_IWOTH)
     user, project = load_policies(folders.config_dir, workspace, folders.home, vouches=vouched)
     saved = SavedRules(folders.config_dir, folders.home)
     return Layers(system, user, project, states[0], trust, saved)
@@ -169,14 +171,19 @@ def read_layers(folders: AppFolders, workspace: str) -> Layers:
 
 def _administrators(folder: str, home: str) -> PolicyFile:
     """The administrator's policy. Raises ``ConfigurationError``, also if others could write the file."""
-    path = os.path.join(folder, POLICY_FILE)
-    for checked in (folder, path):
-        if os.path.exists(checked) and os.stat(checked).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise ConfigurationError(
-                f"Users other than the owner can write {checked}, so it cannot be relied on.",
-                hint=f"As the administrator: chmod go-w {shlex.quote(checked)}",
-            )
-    return load_policy(path, "system", root="/", home=home)
+    _refuse_open(folder, stat.S_IWGRP | stat.S_IWOTH, "As the administrator: ")
+    return load_policy(os.path.join(folder, POLICY_FILE), "system", root="/", home=home)
+
+
+def _refuse_open(folder: str, rights: int, who: str = "") -> None:
+    """Raise ``ConfigurationError`` if the folder or its policy file has one of the rights."""
+    for checked in (folder, os.path.join(folder, POLICY_FILE)):
+        with suppress(FileNotFoundError, PermissionError, NotADirectoryError):
+            if os.stat(checked).st_mode & rights:
+                raise ConfigurationError(
+                    f"Users other than the owner can write {checked}, so it cannot be relied on.",
+                    hint=f"{who}chmod go-w {shlex.quote(checked)}",
+                )
 
 
 def renewed(layers: Layers, folders: AppFolders, workspace: str, state: TrustState) -> Layers:

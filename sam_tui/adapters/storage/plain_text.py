@@ -2,13 +2,12 @@
 
 import json
 import math
-import re
 import unicodedata
 from typing import Any, cast
 
-TITLE_LENGTH = 60
+from sam_tui.core.text.plain import without_sequences
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)")
+TITLE_LENGTH = 60
 
 
 def storable(text: str) -> str:
@@ -54,7 +53,7 @@ def title_of(text: str) -> str:
 
     Terminal sequences and control, format (bidirectional among them) and unassigned characters go.
     """
-    for line in _ESCAPES.sub("", text).splitlines():
+    for line in without_sequences(text).splitlines():
         words = " ".join("".join(_visible(character) for character in line).split())
         if words:
             return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"

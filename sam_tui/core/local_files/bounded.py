@@ -107,8 +107,14 @@ def read_named(path: str, *, most: int) -> bytes:
 
 
 def write_named(path: str, data: bytes) -> None:
-    """Write a file that the person names, or a pipe that somebody reads. Raises ``UnusableFile``."""
+    """Write a file that the person names, or a pipe that somebody reads. Raises ``UnusableFile``.
+
+    A file is replaced whole or stays as it was; only one with other names, or in a folder where none can be
+    made, is written in place.
+    """
     try:
+        if _replaced(os.path.realpath(path), data):
+            return
         with open(path, "wb", opener=lambda name, _: os.open(name, _NEW, 0o666)) as file:
             os.set_blocking(file.fileno(), True)
             file.write(data)
@@ -116,6 +122,39 @@ def write_named(path: str, data: bytes) -> None:
         if error.errno == errno.ENXIO:
             raise UnusableFile("is a pipe, and nobody reads it") from None
         raise UnusableFile(f"cannot be written: {error.strerror}") from None
+
+
+def _replaced(path: str, data: bytes) -> bool:
+    """Whether a file was replaced or made, with the mode of the old one. Raises ``OSError``."""
+    part = f"{path}.{os.getpid()}.part"
+    old = os.stat(path) if os.path.lexists(path) else None
+    if old and (not stat.S_ISREG(old.st_mode) or old.st_nlink > 1 or not os.access(path, os.W_OK)):
+        return False
+    try:
+        descriptor = os.open(part, _NEW | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    except OSError:
+        return False
+    try:
+        with open(descriptor, "wb") as file:
+            alike = not old or _given_rights(descriptor, old)
+            file.write(data if alike else b"")
+        if alike:
+            os.replace(part, path)
+            return True
+    except OSError:
+        os.unlink(part)
+        raise
+    os.unlink(part)
+    return False
+
+
+def _given_rights(descriptor: int, old: os.stat_result) -> bool:
+    """Give a new file the mode of the old one, if owner and group are the same; returns that."""
+    new = os.fstat(descriptor)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        return False
+    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+    return True
 
 
 def _parent_of(path: str, root: str) -> tuple[int, str]:

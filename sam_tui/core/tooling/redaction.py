@@ -135,7 +135,8 @@ _TELLS = re.compile(
     re.I,
 )
 """What a line of a secret contains: the last ones name a value that follows as another entry."""
-_WORD = re.compile(r"[^\s]*[A-Za-z0-9-][^\s]*\Z")
+_IN_WORD = re.compile(r"[A-Za-z0-9-]")
+_BLANK, _LINE_END = re.compile(r"\s"), re.compile(r"[\r\n]")
 _OPENS = re.compile(
     r"""(?:(?:=>|[:=]|%3A|%3D)[ \t]{0,8}(?:[|>][+-]?|\\|[\[(])?"""
     r"""|(?:name|key)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?[\w.-]{1,80}\\{0,3}["']?[,;]?"""
@@ -157,10 +158,15 @@ class MaskedStream:
         self._passed_on = passed_on
         self._held = ""
         self._ended = False
+        self._awaited: re.Pattern[str] | None = None
+        """What has to come before more can be passed on; None where anything may do."""
 
     def add(self, piece: str) -> None:
         """Take the next piece."""
         text = self._held + piece
+        if self._awaited and len(text) <= _MOST_HELD and not self._awaited.search(piece):
+            self._held = text
+            return
         end = len(text) if self._ended or len(text) > _MOST_HELD else self._safe(text)
         self._held = text[end:]
         if end:
@@ -168,7 +174,7 @@ class MaskedStream:
 
     def end(self) -> None:
         """Pass on the withheld text; later text is no longer withheld."""
-        self._ended = True
+        self._ended, self._awaited = True, None
         if self._held:
             self.add("")
 
@@ -179,9 +185,12 @@ class MaskedStream:
         line = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
         start = _start_of_value(text, line)
         if start < line or _TELLS.search(text, line, end):
+            self._awaited = _LINE_END
             return start
-        word = _WORD.search(text, line, end)
-        end = word.start() if word else end
+        *_, word = text[line:end].rsplit(None, 1) or [""]
+        begun = text.endswith(word, line, end) and _IN_WORD.search(word)
+        self._awaited = _BLANK if begun else None
+        end -= len(word) if begun else 0
         return end - self._shield.length_of_beginning(text[:end])
 
 

@@ -1,6 +1,8 @@
 """The state of a repository: its folders, its identity, and its changes."""
 
 import posixpath
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -63,5 +65,11 @@ def _refusal(git: Git, answers: GitAnswers) -> ToolError:
         return ToolError(
             f"{git.folder} is not in a git repository.",
             hint="Name the repository's folder as repositoryPath.",
+        )
+    if owned := re.search(r"dubious ownership in repository at '([^\n]*)'", answers.complaint):
+        return ToolError(
+            f"{owned[1]} belongs to another user, so git uses neither its settings nor its hooks.",
+            hint="The person, if they trust it: git config --global --add safe.directory "
+            f"{shlex.quote(owned[1])}",
         )
     return ToolError(f"git will not read {git.folder}: {answers.complaint}")

@@ -11,6 +11,8 @@ from sam_tui.core.ports.processes.recordings import FollowedOutput, KeptRecordin
 from sam_tui.core.redaction.shield import Shield
 
 _SUFFIX = ".cast"
+_LAST_SECOND = 253_402_000_000.0
+"""A moment of the year 9999, the last that Python's calendar has: some file systems hold later dates."""
 
 
 class CastRecordings:
@@ -90,9 +92,8 @@ def _in(folder: str) -> Sequence[KeptRecording]:
             for entry in entries:
                 if entry.name.endswith(_SUFFIX) and entry.is_file():
                     status = entry.stat()
-                    recordings.append(
-                        KeptRecording(entry.path, entry.name, status.st_size, status.st_mtime)
-                    )
+                    at = max(0.0, min(status.st_mtime, _LAST_SECOND))
+                    recordings.append(KeptRecording(entry.path, entry.name, status.st_size, at))
     except OSError:
         return recordings  # there is no such folder, or it may not be read
     return recordings

@@ -107,6 +107,7 @@ def _step_runs(
     """
     if not roles:
         return None, lambda: None
+    from sam_tui.adapters.fleet.messages import FLEET_ROLE
     from sam_tui.adapters.fleet.steps import StepRuns
     from sam_tui.core.workflow.definitions.stages import require_roles
 
@@ -123,7 +124,7 @@ def _step_runs(
     asyncio.run_coroutine_threadsafe(runtime.servers.arrive(), loop).result()
     capabilities = {c.role: c for c in runtime.workflows.workflows().capabilities()}
     try:
-        require_roles(roles, capabilities)
+        require_roles(roles, (*capabilities, FLEET_ROLE))
     except UsageError:
         close()
         raise

@@ -1,13 +1,18 @@
 """The words behind a program: its options and their values, operands, and the hosts that these name."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Literal
 
 from sam_tui.core.ports.policy import Word
 
 _ANY = frozenset(("*",))
+_HOSTS = re.compile(r"\[[^\[\]]{1,45}\]|[^:,\s+*][^:,\s]*")
+"""Hosts and ports in a list with colons, commas or spaces."""
+Assignment = tuple[str, Word]
+"""A variable of the environment before a command: its name and value."""
 
 
 def known_words(words: Sequence[Word]) -> bool:
@@ -134,8 +139,10 @@ class HostWords:
     """The operands of a program that name a host without a scheme: all, or the first.
 
     ``within`` finds the names in an operand; what ``skips`` matches is none. The values of the options
-    ``named`` are lists of hosts with commas. With ``restricts`` the hosts count for rules that deny or ask
-    alone: who may reach a host may not therefore run what such a program runs there.
+    ``named`` and of the ``variables`` are lists of hosts with commas. Those of the options ``mapped`` have
+    hosts among ports, as in ``-L 80:a.org:80``, where ``mapping`` matches: in its group. With ``restricts``
+    the hosts count for rules that deny or ask alone: who may reach a host may not therefore run what such a
+    program runs there.
     """
 
     words: Literal["all", "first"]
@@ -143,13 +150,27 @@ class HostWords:
     within: re.Pattern[str]
     skips: re.Pattern[str]
     named: frozenset[str]
+    variables: frozenset[str]
+    mapped: frozenset[str]
+    mapping: re.Pattern[str]
     restricts: bool
 
-    def of(self, words: Sequence[Word]) -> list[str]:
-        """The texts that name hosts, among the words behind the program."""
-        listed = self.options.values(words, self.named)
+    def of(self, words: Sequence[Word], assignments: Sequence[Assignment] = ()) -> list[str]:
+        """The texts that name hosts, among the words behind the program and the variables before it."""
+        values = [word.text for name, word in assignments if name in self.variables]
+        listed = chain(self.options.values(words, self.named), values)
         named = [host for value in listed for host in value.split(",")]
-        operands = self.options.operands(words)
-        parts = [part for word in operands for part in self.within.findall(word.text)]
-        parts = [part for part in parts if not self.skips.fullmatch(part)]
-        return named + (parts[:1] if self.words == "first" else parts)
+        parts = self._of_operands(self.options.operands(words))
+        return [*named, *self._of_mappings(words), *(parts[:1] if self.words == "first" else parts)]
+
+    def _of_mappings(self, words: Sequence[Word]) -> Iterator[str]:
+        for match in map(self.mapping.fullmatch, self.options.values(words, self.mapped)):
+            if match:
+                hosts: list[str] = _HOSTS.findall(match[match.lastindex or 0])
+                yield from (host for host in hosts if not host.isdigit())
+
+    def _of_operands(self, operands: Sequence[Word]) -> list[str]:
+        parts: list[str] = [p for word in operands for p in self.within.findall(word.text)]
+        if self.restricts:
+            parts = [host for part in parts for host in part.split(",")]
+        return [part for part in parts if not self.skips.fullmatch(part)]

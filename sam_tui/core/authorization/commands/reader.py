@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import chain
 
 from sam_tui.core.authorization.commands.inspection import Traits, traits
+from sam_tui.core.authorization.commands.options import Assignment
 from sam_tui.core.authorization.commands.parts import CommandPart, CommandReading, NamedPath
 from sam_tui.core.authorization.commands.programs import at_least, judge
 from sam_tui.core.authorization.commands.table import (
@@ -28,7 +29,7 @@ from sam_tui.core.authorization.commands.wrappers import (
     taints,
     unwrap,
 )
-from sam_tui.core.authorization.network.hosts import host_of, host_of_word
+from sam_tui.core.authorization.network.hosts import host_of_word, hosts_of
 from sam_tui.core.ports.policy import (
     Redirection,
     ShellParser,
@@ -37,6 +38,7 @@ from sam_tui.core.ports.policy import (
     Word,
 )
 
+_PROXY = re.compile(r"(?:https?|ftp|all)_proxy", re.IGNORECASE)
 _RUNNABLE = re.compile(r"\$\(|`")
 """A command substitution in the value of a variable, which runs when the shell evaluates that value."""
 _NETWORK: frozenset[CommandClass] = frozenset(("network",))
@@ -138,11 +140,12 @@ class _TextReader:
     def _read_simple(self, command: SimpleCommand, shell: ShellText) -> None:
         self._tainted = self._tainted or taints(command.assignments, self._table)
         files = tuple(chain.from_iterable(map(self._redirected, command.redirections)))
-        values = tuple(word for _, word in command.assignments)
         if not command.words:
-            self._parts.append(self._bare(files, values))
+            self._parts.append(self._bare(files, _values(command.assignments)))
             return
+        assignments = command.assignments
         for inner in unwrap(command, shell, self._table):
+            assignments += inner.assignments
             changed = taints(inner.assignments, self._table) or renamed(inner, self._table)
             self._tainted = self._tainted or changed
             if inner.script is not None:
@@ -153,7 +156,7 @@ class _TextReader:
                     self._parts.append(self._bare(files, ()))
             else:
                 functions = shell.functions if inner.words == command.words else ()
-                self._parts.append(self._part(inner, functions, files, values))
+                self._parts.append(self._part(inner, functions, files, assignments))
                 moved = self._moved(inner.words)
                 leads = command.leads and inner.words == command.words
                 self._bases = moved if leads else _joined(moved, self._bases)
@@ -189,14 +192,16 @@ class _TextReader:
         inner: Inner,
         functions: Sequence[str],
         files: tuple[NamedPath, ...],
-        values: Sequence[Word],
+        assignments: Sequence[Assignment],
     ) -> CommandPart:
         name, judged = _judged(inner, functions, self._table)
         judged = at_least(name, judged, self._table)
         classes, why = _with_files(judged, files)
         operands, program = inner.words[1:], self._table.program(name)
-        addresses = (*filter(None, (host_of(word.text) for word in operands)), *_reached(files))
-        bare = _bare_hosts(program, operands)
+        values = _values(assignments)
+        addresses = tuple(chain.from_iterable(hosts_of(word.text) for word in operands))
+        addresses += (*_reached(files), *_proxies(assignments))
+        bare = _bare_hosts(program, operands, assignments)
         restricts = program.hosts is not None and program.hosts.restricts
         plain = judged.exact and classes != READ_ONLY  # then every word may be a file of the folder
         paths = self._paths(operands, program.writes, plain=plain)
@@ -356,10 +361,22 @@ def _with_files(judged: Traits, files: Sequence[NamedPath]) -> tuple[frozenset[C
     return classes, why
 
 
-def _bare_hosts(program: Program, operands: Sequence[Word]) -> tuple[str, ...]:
-    """The hosts that operands name without a scheme, each once."""
-    texts = program.hosts.of(operands) if program.hosts else []
+def _bare_hosts(
+    program: Program, operands: Sequence[Word], assignments: Sequence[Assignment]
+) -> tuple[str, ...]:
+    """The hosts that operands and variables name without a scheme, each once."""
+    texts = program.hosts.of(operands, assignments) if program.hosts else []
     return tuple(dict.fromkeys(host for host in map(host_of_word, texts) if host))
+
+
+def _proxies(assignments: Sequence[Assignment]) -> list[str]:
+    """The hosts of variables such as ``https_proxy``."""
+    texts = [word.text for name, word in assignments if _PROXY.fullmatch(name)]
+    return [host for host in map(host_of_word, texts) if host]
+
+
+def _values(assignments: Sequence[Assignment]) -> tuple[Word, ...]:
+    return tuple(word for _, word in assignments)
 
 
 def _reached(files: Sequence[NamedPath]) -> tuple[str, ...]:

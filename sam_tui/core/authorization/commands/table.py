@@ -275,6 +275,9 @@ def _host_words(program: Mapping[str, object]) -> HostWords | None:
         _pattern(_text(fields, "within") or "(?s:.+)"),
         _pattern(_text(fields, "skips")),
         frozenset(_text(fields, "named").split()),
+        frozenset(_text(fields, "variables").split()),
+        frozenset(_text(fields, "mapped").split()),
+        _pattern(_text(fields, "mapping") or "(?s:.*)"),
         bool(fields.get("restricts")),
     )
 

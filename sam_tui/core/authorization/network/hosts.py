@@ -194,6 +194,16 @@ def host_of(text: str) -> str:
     return host.partition(":")[0].rstrip(".").lower()
 
 
+def hosts_of(text: str) -> tuple[str, ...]:
+    """The hosts of an address with a scheme: several where commas divide them, as databases permit."""
+    host = host_of(text)
+    if "," not in text or not host:
+        return (host,) if host else ()
+    scheme, _, remainder = text.partition("://")
+    authority = re.split(r"[/\\?#]", remainder, maxsplit=1)[0].rpartition("@")[2]
+    return tuple(filter(None, (host_of(f"{scheme}://{part}") for part in authority.split(","))))
+
+
 def host_of_word(text: str) -> str:
     """The host of an address whose scheme may be missing: ``u@a.org:80/x``, ``::1``."""
     address = address_of(text)

@@ -122,6 +122,43 @@ FOLDERS: dict[str, Place] = {
     "library/launchagents": _SESSION, ".hammerspoon": _SESSION,
     ".yarn/releases": _PACKAGES, ".yarn/plugins": _PACKAGES, ".luarocks": _PACKAGES,
     ".bundle": _PACKAGES, ".mvn": _PACKAGES, ".gradle/init.d": _PACKAGES,
+    **dict.fromkeys(
+        (".config/nano", ".config/sublime-text-3", ".config/geany", ".config/lite-xl", ".config/vis",
+         ".textadept", ".config/jetbrains", ".local/share/jetbrains", ".vscode-server", ".cursor-server"),
+        _EDITOR),
+    **dict.fromkeys(
+        (".config/lf", ".config/yazi", ".config/ranger", ".config/nnn", ".config/vifm", ".vifm",
+         ".config/broot", ".config/mc", ".mc", ".config/mpv", ".mpv", ".config/ncmpcpp", ".config/sxiv",
+         ".config/nsxiv", ".config/zathura", ".config/qutebrowser", ".config/weechat", ".weechat",
+         ".config/irssi", ".irssi", ".config/newsboat", ".newsboat", ".config/aerc", ".config/msmtp",
+         ".config/k9s", ".config/lazydocker", ".config/op", ".config/readline", ".config/thefuck",
+         ".config/sheldon", ".config/murex", ".config/ion", ".config/oils", ".config/omf",
+         ".config/oh-my-posh", ".local/share/omf", ".local/share/zinit", ".zinit", ".zplug", ".antigen",
+         ".zprezto", ".bash_it", ".password-store/.extensions"), _SHELL),
+    **dict.fromkeys(
+        (".local/share/fnm", ".local/share/mise", ".local/share/helm", ".deno/bin", ".bun/bin",
+         ".dotnet/tools", ".krew/bin", ".config/containers", ".config/distrobox", ".lima/_config",
+         *(f".{name}/shims" for name in ("nodenv", "jenv", "goenv", "phpenv", "plenv"))), TOOLS),
+    **dict.fromkeys(
+        (".config/irb", ".config/pry", ".config/octave", ".config/lldb", ".config/ghc", ".ghc",
+         ".ptpython", ".config/usql"), INTERPRETER),
+    **dict.fromkeys(
+        (".config/xmonad", ".config/leftwm", ".config/herbstluftwm", ".config/spectrwm", ".config/dwm",
+         ".dwm", ".i3", ".icewm", ".config/i3status", ".config/i3blocks", ".config/eww", ".config/rofi",
+         ".config/dunst", ".config/swaync", ".config/mako", ".config/swayidle", ".config/xfce4",
+         ".config/thunar", ".config/espanso", ".config/keynav", ".config/touchegg", ".config/pulse",
+         ".config/wireplumber", ".config/yabai", ".config/skhd", ".config/sketchybar", ".config/borders",
+         ".config/aerospace", ".config/karabiner", ".config/home-manager",
+         *(f".local/share/{name}" for name in ("nautilus", "nemo", "kio", "kservices5", "thumbnailers",
+                                               "file-manager"))), _SESSION),
+    **dict.fromkeys(
+        (".config/nix", ".config/nixpkgs", ".nixpkgs", ".config/guix", ".config/pacman", ".config/paru",
+         ".config/yay", ".config/pypoetry", ".config/conda", ".config/pnpm", ".config/yarn",
+         ".config/composer", ".config/cabal", ".config/clojure", ".config/nuget", ".config/go", ".sbt/1.0",
+         ".config/yt-dlp", ".yt-dlp", ".config/youtube-dl", ".config/streamlink", ".config/aria2",
+         ".aria2", ".terraform.d", ".vagrant.d", ".packer.d"), _PACKAGES),
+    **dict.fromkeys((".config/gitui", ".config/breezy", ".breezy", ".bazaar"), VERSIONS),
+    **dict.fromkeys((".git-templates", ".git-template", ".git_templates", ".git_template"), _HOOKS),
 }  # fmt: skip
 """Names of folders in which every path is a place that later runs."""
 FILES: dict[str, Place] = {
@@ -145,7 +182,8 @@ FILES: dict[str, Place] = {
          ".lazy.lua", ".neoconf.json", ".gvimrc", "_vimrc", "_gvimrc", "_exrc", ".local.vimrc",
          ".ycm_extra_conf.py", ".kateproject", "buildserver.json", ".luarc.json", ".luarc.jsonc",
          "hie.yaml", ".hie-bios", ".lsp/config.edn", ".merlin", ".solargraph.yml", ".phpactor.json",
-         ".phpactor.yml", "omnisharp.json", ".factorypath", ".emacs.el", ".nanorc", ".spacemacs", ".jedrc"),
+         ".phpactor.yml", "omnisharp.json", ".factorypath", ".emacs.el", ".nanorc", ".spacemacs", ".jedrc",
+         ".ideavimrc", ".visrc.lua"),
         _EDITOR),
     **dict.fromkeys(
         (".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
@@ -157,20 +195,27 @@ FILES: dict[str, Place] = {
          ".mkshrc", ".shrc", ".shinit", ".yashrc", ".zlogin.zwc", ".zshrc.zwc", ".zshenv.zwc", ".p10k.zsh",
          ".fzf.bash", ".fzf.zsh", ".lesskey", ".config/lesskey", ".cargo/env", ".nvm/nvm.sh", ".forward",
          ".procmailrc", ".muttrc", ".mailcap", ".config/bash_completion", ".selected_editor",
-         ".config/user-dirs.dirs"), _SHELL),
+         ".config/user-dirs.dirs", ".zimrc", ".zpreztorc", ".zsh_plugins.txt", ".murex_profile",
+         ".murex_preload", ".oilrc", ".mbsyncrc", ".offlineimaprc", ".msmtprc", ".nvm/bash_completion",
+         ".config/topgrade.toml"), _SHELL),
     **dict.fromkeys(
         ("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".config/mise.toml",
          ".tool-versions", ".rtx.toml", ".rtx.local.toml", ".miserc.toml", "mise/config.toml",
-         "mise/config.local.toml", ".prototools"),
+         "mise/config.local.toml", ".prototools", ".asdf/asdf.sh", ".deno/env", ".distroboxrc"),
         TOOLS,
     ),
-    **dict.fromkeys((".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment"), _SESSION),
+    **dict.fromkeys(
+        (".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".xresources",
+         ".xdefaults", ".xclients", ".xserverrc", ".xbindkeysrc", ".xbindkeysrc.scm", ".gnomerc",
+         ".spectrwm.conf", ".jwmrc", ".i3blocks.conf", ".config/wayfire.ini", ".config/mimeapps.list",
+         ".config/libinput-gestures.conf", ".yabairc", ".skhdrc", ".aerospace.toml"), _SESSION),
     **dict.fromkeys(
         (".gdbinit", ".lldbinit", ".pdbrc", ".irbrc", ".pryrc", ".rprofile", ".ghci", ".ocamlinit",
          ".psqlrc", ".sqliterc", ".iex.exs", ".rdbgrc", ".rdbgrc.rb", ".byebugrc", ".renviron",
          ".erlang", ".duckdbrc", ".mongorc.js", ".mongoshrc.js", ".sbclrc", ".eclrc", ".abclrc", ".guile",
          ".clisprc.lisp", ".ccl-init.lisp", ".racketrc", ".utoprc", ".gdbearlyinit", ".radare2rc",
          ".rizinrc", ".jdbrc", "jdb.ini", ".perldb", ".octaverc", "startup.m", ".rdata", ".psysh.php",
+         ".lldbinit-xcode", ".pythonrc", ".pythonrc.py", ".pystartup", ".ammonite/predef.sc", ".usqlrc",
          *(f"jupyter{part}_config.{kind}" for kind in ("py", "json")
            for part in ("", "_server", "_notebook", "_lab", "_console", "_nbconvert")),
          *(f"ipython{part}_config.{kind}" for kind in ("py", "json") for part in ("", "_kernel"))),
@@ -215,12 +260,16 @@ FILES: dict[str, Place] = {
          ".wgetrc", "pip.conf", "pip.ini", ".pypirc", ".gradle/init.gradle", ".gradle/init.gradle.kts",
          ".corepack.env", "pdm.toml", ".pdm.toml", ".pixi/config.toml", ".bowerrc", ".bazelrc",
          ".bazeliskrc", ".buckconfig", ".buckconfig.local", ".plzconfig", ".plzconfig.local",
-         ".makepkg.conf", ".quiltrc", ".devscripts", ".rpmmacros", ".asdfrc"),
+         ".makepkg.conf", ".quiltrc", ".devscripts", ".rpmmacros", ".asdfrc", ".bunfig.toml",
+         ".config/curlrc", ".gradle/gradle.properties", ".m2/settings.xml", ".m2/extensions.xml",
+         ".m2/toolchains.xml", ".mavenrc", ".sbtrc", ".sbtopts", ".lein/profiles.clj", ".lein/init.clj",
+         ".clojure/deps.edn", ".boot/profile.boot", ".stack/config.yaml", ".cabal/config", ".opam/config",
+         ".composer/config.json", "cpan/myconfig.pm", ".terraformrc"),
         _PACKAGES),
     ".hg/hgrc": VERSIONS, ".sl/config": VERSIONS, ".jj/repo/config.toml": VERSIONS,
     **dict.fromkeys((".hg/hgrc-not-shared", ".jj/workspace-config.toml", ".pijul/config", ".gclient",
                      ".arcconfig", ".reviewboardrc", ".gitreview", ".west/config", ".hgrc",
-                     ".jjconfig.toml", ".tigrc"), VERSIONS),
+                     ".jjconfig.toml", ".tigrc", ".gitk", ".cvsrc", ".p4config", ".p4enviro"), VERSIONS),
     ".gitconfig": GIT_CONFIG, ".lfsconfig": GIT_CONFIG,
 }  # fmt: skip
 """Names of files, or ends of paths, that are places that later run."""

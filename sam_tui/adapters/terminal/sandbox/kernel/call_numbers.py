@@ -1,5 +1,6 @@
 """System calls of the machines that are supervised, x86-64 and 64-bit ARM: groups, numbers (unistd.h)."""
 
+import errno
 import platform
 import struct
 import sys
@@ -11,6 +12,23 @@ BEYOND = 471
 """The first number that is in no table here. System calls of later kernels are refused as not implemented,
 and so are those of x32, whose numbers are far greater."""
 
+REFUSED = {
+    # File work and connections that no filter would see; metadata calls newer than the libraries.
+    errno.ENOSYS: (
+        "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "setxattrat",
+        "removexattrat", "file_setattr", "open_tree_attr",
+    ),
+    # The machine, its clock, its keys and its mounts; files by handle; namespaces of others.
+    errno.EPERM: (
+        "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig",
+        "fsmount", "fspick", "mount_setattr", "setns", "open_by_handle_at", "init_module",
+        "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon",
+        "swapoff", "acct", "settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl",
+        "ioperm", "add_key", "request_key", "keyctl", "bpf", "quotactl", "quotactl_fd",
+        "fanotify_init", "vhangup", "mq_open", "mq_unlink",
+    ),
+}  # fmt: skip
+"""Calls that always fail, by their error."""
 NAME_CALLS = (
     "creat", "truncate", "unlink", "unlinkat", "rmdir", "rename", "renameat", "renameat2", "mkdir",
     "mkdirat", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat",

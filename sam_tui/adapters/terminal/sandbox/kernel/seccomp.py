@@ -13,6 +13,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import (
     NAME_CALLS,
     OBJECT_CALLS,
     ONE_PROCESS,
+    REFUSED,
     SCHEDULING,
     SIGNALLING,
     STARTING,
@@ -23,6 +24,7 @@ from sam_tui.core.ports.processes.sandbox import Network
 ALLOW = 0x7FFF0000
 NOTIFY = 0x7FC00000
 FAIL = 0x00050000
+_REFUSAL = FAIL | errno.EPERM
 _NOTHING_READ = os.O_DIRECTORY | getattr(os, "O_PATH", 0)
 """Flags of an open that reads no file: of a folder, or only of a path."""
 WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -41,23 +43,6 @@ that any signal; but their argument is in memory, which can change after it was 
 RENAMING_HELD, TRUNCATION_HELD, SIGNALS_HELD = 2, 3, 6
 COMPLETE = SIGNALS_HELD
 """The first Landlock version with which these need no supervisor."""
-
-REFUSED = {
-    # File work and connections that no filter would see; metadata calls newer than the libraries.
-    errno.ENOSYS: (
-        "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "setxattrat",
-        "removexattrat", "file_setattr", "open_tree_attr",
-    ),
-    # The machine, its clock, its keys and its mounts; files by handle; namespaces of others.
-    errno.EPERM: (
-        "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig",
-        "fsmount", "fspick", "mount_setattr", "setns", "open_by_handle_at", "init_module",
-        "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon",
-        "swapoff", "acct", "settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl",
-        "ioperm", "add_key", "request_key", "keyctl", "bpf", "quotactl", "quotactl_fd",
-        "fanotify_init", "vhangup", "mq_open", "mq_unlink",
-    ),
-}  # fmt: skip
 
 NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
@@ -121,12 +106,15 @@ def program(
     if live and landlock < SIGNALS_HELD:
         blocks |= {name: [_give(NOTIFY)] for name in SIGNALLING}
         blocks["fcntl"] = _owned()
-        refused = [step for number in _OWNER_IOCTLS for step in _refuse(number)]
-        blocks["ioctl"] = [_argument(1), *refused, *blocks["ioctl"]]
+        blocks["ioctl"] = [_argument(1), *_each(_OWNER_IOCTLS, _REFUSAL), *blocks["ioctl"]]
     calls = machine.calls
     entries = sorted((calls[name], block) for name, block in blocks.items() if name in calls)
     built += _halved(entries)
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in built)
+    return _packed(built)
+
+
+def _packed(instructions: Sequence[Instruction]) -> bytes:
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
 
 
 def _halved(entries: Sequence[tuple[int, list[Instruction]]]) -> list[Instruction]:
@@ -155,10 +143,10 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
         for name in names:
             blocks[name] = [_give(FAIL | error)]
     # Starting a process never waits: a signal would interrupt that, which no program expects of a fork.
-    blocks["clone"] = _when_bits(0, NAMESPACES, FAIL | errno.EPERM)
+    blocks["clone"] = _when_bits(0, NAMESPACES, _REFUSAL)
     if live:
         blocks["setsid"] = [_give(NOTIFY)]
-    blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, FAIL | errno.EPERM)
+    blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, _REFUSAL)
     blocks |= _objects_and_scheduling(live=live)
     blocks["ioctl"] = _ioctl(live=live)
     if network == "hosts" and live:
@@ -215,50 +203,45 @@ def _set_id(*, judged: bool) -> dict[str, list[Instruction]]:
     of folders, where the bit for the group means something else: that one passes."""
     if judged:
         return {}
-    refused = FAIL | errno.EPERM
-    blocks = {name: _when_bits(at, _SET_USER_ID, refused) for name, at in _MODE_AT.items()}
+    blocks = {name: _when_bits(at, _SET_USER_ID, _REFUSAL) for name, at in _MODE_AT.items()}
     blocks["openat2"] = [_give(FAIL | errno.ENOSYS)]  # its mode is in memory
-    blocks |= {name: _when_bits(at, _SET_ID_BITS, refused) for name, at in _NEW_MODE_AT.items()}
+    blocks |= {name: _when_bits(at, _SET_ID_BITS, _REFUSAL) for name, at in _NEW_MODE_AT.items()}
     for name, at in {"open": 1, "openat": 2}.items():
         making: list[Instruction] = [(_ANY_BIT, 1, 0, _MAKING_FLAGS), _give(ALLOW)]
-        blocks[name] = [_argument(at), *making, *_when_bits(at + 1, _SET_ID_BITS, refused)]
+        blocks[name] = [_argument(at), *making, *_when_bits(at + 1, _SET_ID_BITS, _REFUSAL)]
     return blocks
 
 
 def _process_control() -> list[Instruction]:
     """Refuse to hide a process's memory, which the supervisor needs to judge its calls."""
-    hiding = [(_EQUAL, 0, 4, _DUMPABLE), _argument(1), *_refuse(0), _give(ALLOW)]
-    fewer = [
-        step for n in (_DROP_BOUND, _SECURE_BITS) for step in ((_EQUAL, 0, 1, n), _give(NOTIFY))
-    ]
+    hiding = [(_EQUAL, 0, 4, _DUMPABLE), _argument(1), *_each((0,), _REFUSAL), _give(ALLOW)]
+    fewer = _each((_DROP_BOUND, _SECURE_BITS), NOTIFY)
     return [_argument(0), *hiding, *fewer, _give(ALLOW)]
 
 
 def _ioctl(*, live: bool) -> list[Instruction]:
     """Typing into terminals fails; setting attributes by a read-only descriptor waits, or fails."""
-    block = [_argument(1)]
-    for request in (TIOCSTI, TIOCLINUX):
-        block += _refuse(request)
-    for request in SETTING_IOCTLS:
-        block += [(_EQUAL, 0, 1, request), _give(NOTIFY if live else FAIL | errno.EPERM)]
-    for request in _HARMLESS_IOCTLS:
-        block += [(_EQUAL, 0, 1, request), _give(ALLOW)]
-    # Of the rest that file systems define, only what reads: direction bits "read" and not "write".
-    block += _unless_reading()
-    for letter in _FILESYSTEM_TYPES:
-        block += _refuse(letter)
-    block.append(_give(ALLOW))
-    return block
+    return [
+        _argument(1),
+        *_each((TIOCSTI, TIOCLINUX), _REFUSAL),
+        *_each(SETTING_IOCTLS, NOTIFY if live else _REFUSAL),
+        *_each(_HARMLESS_IOCTLS, ALLOW),
+        # Of the rest that file systems define, only what reads: direction bits "read" and not "write".
+        *_unless_reading(),
+        *_each(_FILESYSTEM_TYPES, _REFUSAL),
+        _give(ALLOW),
+    ]
 
 
 def _owned() -> list[Instruction]:
     """Return the filter of F_SETOWN, which waits; F_SETOWN_EX, which names a process in memory, fails."""
-    setting: list[Instruction] = [(_EQUAL, 0, 1, _F_SETOWN), _give(NOTIFY)]
-    return [_argument(1), *setting, *_refuse(_F_SETOWN_EX), _give(ALLOW)]
+    owner = (*_each((_F_SETOWN,), NOTIFY), *_each((_F_SETOWN_EX,), _REFUSAL))
+    return [_argument(1), *owner, _give(ALLOW)]
 
 
-def _refuse(number: int) -> list[Instruction]:
-    return [(_EQUAL, 0, 1, number), _give(FAIL | errno.EPERM)]
+def _each(values: Sequence[int], action: int) -> list[Instruction]:
+    """The decision for each of these values in the accumulator."""
+    return [step for value in values for step in ((_EQUAL, 0, 1, value), _give(action))]
 
 
 def _unless_reading() -> list[Instruction]:
@@ -305,15 +288,15 @@ def _sends(refused: list[Instruction]) -> dict[str, list[Instruction]]:
 
 
 def _socket(network: Network, *, live: bool) -> list[Instruction]:
-    """Unix streams, the internet by policy, and the two families that stay in the machine."""
+    """Unix streams, the internet by policy, and the families that stay in the machine."""
     internet = ALLOW if network == "on" else NOTIFY if live else FAIL | errno.EACCES
-    block = [_argument(0)]
-    for family in (AF_INET, AF_INET6):
-        block += [(_EQUAL, 0, 1, family), _give(internet)]
-    for family in (AF_NETLINK, AF_ALG):
-        block += [(_EQUAL, 0, 1, family), _give(ALLOW)]
-    block += [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]
-    return block + _unix(live=live)
+    return [_argument(0), *_each((AF_INET, AF_INET6), internet), *_local_families(live=live)]
+
+
+def _local_families(*, live: bool) -> list[Instruction]:
+    """The families that stay in the machine; any other fails."""
+    other: list[Instruction] = [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]
+    return [*_each((AF_NETLINK, AF_ALG), ALLOW), *other, *_unix(live=live)]
 
 
 def _held_to_hosts() -> dict[str, list[Instruction]]:
@@ -355,16 +338,13 @@ def _socket_held_to_hosts() -> list[Instruction]:
         _give(NOTIFY),
         _give(FAIL | errno.EPROTONOSUPPORT),
     ]
-    block = [
+    return [
         _argument(0),
         (_EQUAL, 1, 0, AF_INET),
         (_EQUAL, 0, len(internet), AF_INET6),
         *internet,
+        *_local_families(live=True),
     ]
-    for family in (AF_NETLINK, AF_ALG):
-        block += [(_EQUAL, 0, 1, family), _give(ALLOW)]
-    block += [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]
-    return block + _unix(live=True)
 
 
 def _limits() -> list[Instruction]:
@@ -378,13 +358,13 @@ def _limits() -> list[Instruction]:
         (_LOAD, 0, 0, _ARGUMENTS + 8 * 2 + 4),
         (_EQUAL, 0, 1, 0),
         _give(ALLOW),
-        _give(FAIL | errno.EPERM),
+        _give(_REFUSAL),
     ]
 
 
 def passing() -> bytes:
     """A filter that lets every call pass: to find out whether a filter can have a listener."""
-    return struct.pack("=HBBI", *_give(ALLOW))
+    return _packed([_give(ALLOW)])
 
 
 def sealing(machine: Machine) -> bytes:
@@ -397,4 +377,4 @@ def sealing(machine: Machine) -> bytes:
         _give(FAIL | errno.EINVAL),
         _give(ALLOW),
     ]
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
+    return _packed(instructions)
