@@ -162,6 +162,7 @@ def test_data_keeps_its_kinds_and_only_texts_are_masked_and_put_back() -> None:
     assert shield.unmask_data({placeholder: 1}) == {placeholder: 1}  # names are no texts
     telling = shield.mask_data({"password": PASSWORD, "token": 5, "note": PASSWORD})
     assert (telling["token"], telling["note"]) == (5, telling["password"])
+    assert shield.mask_data({"secret": "Ask Ann for 2."}) == {"secret": "Ask Ann for 2."}
     assert shield.unmask_data(telling)["password"] == PASSWORD
 
 
