@@ -250,6 +250,12 @@ def test_a_server_that_the_editor_hands_in_starts_once_its_person_agrees(running
         running.next()
     assert up.read_text("utf-8").strip() == "here"
     running.ask("session/close", sessionId=session)
+    running.person = chooses(lambda options: options[-1]["optionId"])
+    web: Message = {"type": "http", "name": "web", "url": "http://127.0.0.1:9/", "headers": []}
+    refused = running.ask("session/new", **(place | {"mcpServers": [web]}))["result"]["sessionId"]
+    _answer, told = running.prompt(refused, "hello")
+    thoughts = "".join(u["content"]["text"] for u in of_kind(told, "agent_thought_chunk"))
+    assert "MCP server web: it may not be used" in thoughts
     place["mcpServers"] = [
         {"type": "sse", "name": "x", "url": "http://127.0.0.1:9/", "headers": []}
     ]

@@ -82,9 +82,12 @@ def test_what_the_system_refuses_on_the_way_is_its_own_error(
 
 
 @pytest.mark.requirement("files:no-follow")
-@pytest.mark.parametrize("place", ["/way/x", "/way/b/x", "/a/way/x"])
-def test_a_link_on_the_way_was_put_there_meanwhile(root: str, place: str) -> None:
-    os.symlink(".", f"{root}/a/way")
+@pytest.mark.parametrize(
+    ("place", "target"),
+    [("/way/x", "."), ("/way/b/x", "."), ("/a/way/x", "."), ("/a/way/x", "../file")],
+)
+def test_a_link_on_the_way_was_put_there_meanwhile(root: str, place: str, target: str) -> None:
+    os.symlink(target, f"{root}/a/way")
     with pytest.raises(ToolError, match="changed"):
         entry_of(Location("x", root + place, root)).__enter__()
 

@@ -104,6 +104,7 @@ class Drive:
         self.said: list[str] = []
         self.begun: list[tuple[str, float, int]] = []
         # of each taken task its id, when, and how many of its model were handed out then
+        self.wishes: list[HeadlessInput] = []
         hands.perform = self.perform
 
     def monotonic(self) -> float:
@@ -138,6 +139,7 @@ class Drive:
     def perform(self, task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
         """Do what the prompt says: fail so many times, be silent the first time, or be done."""
         wish = HeadlessInput.model_validate(task.sub_task_input)
+        self.wishes.append(wish)
         flying = [r.id for r in self.fleet.records.values() if r.state == "queued"]
         models = [self.fleet.tasks[id].model for id in flying]
         times = sum(id == task.stepId for id, _, _ in self.begun)
@@ -168,7 +170,12 @@ def tasks(*prompts: str, **more: Any) -> list[FleetTask]:
 
 LIMITED: list[tuple[list[FleetTask], dict[str, Any], dict[str, str], str]] = [
     (tasks("fail 2", "fail 9"), {"retries": 2}, {"t1": "done", "t2": "failed"}, "no luck"),
-    (tasks("fail 1", retries=0), {"retries": 5}, {"t1": "failed"}, "no luck"),
+    (
+        tasks("fail 1", retries=0, max_turns=3, max_tokens=90, max_cost=5.0),
+        {"retries": 5},
+        {"t1": "failed"},
+        "no luck",
+    ),
     (tasks(*"abcd"), {"at_once": 1, "max_cost": 2}, {"t2": "done", "t3": "cancelled"}, "budget"),
     (tasks(*"abcd"), {"at_once": 1, "max_tokens": 20}, {"t2": "done", "t4": "cancelled"}, "tokens"),
     (tasks("free", "b"), {"at_once": 1, "max_cost": 9}, {"t1": "done", "t2": "cancelled"}, "price"),
@@ -195,6 +202,9 @@ async def test_tasks_are_tried_again_and_none_begins_beyond_a_budget(
     assert why in record.error
     begun = [id for id, _, _ in drive.begun]
     assert (record.id in begun) == (ended[record.id] != "cancelled")
+    limited = ("max_turns", "max_tokens", "max_cost")
+    wish, task = (data.model_dump(include=set(limited)) for data in (drive.wishes[0], given[0]))
+    assert wish == task
 
 
 @pytest.mark.requirement("fleet:sealed")

@@ -11,7 +11,12 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.fleet.database import QueueDatabase, QueueUnavailable, database_url
+from sam_tui.adapters.fleet.database import (
+    QueueDatabase,
+    QueueUnavailable,
+    database_url,
+    open_database,
+)
 from sam_tui.adapters.fleet.messages import (
     AnswerMessage,
     Ask,
@@ -31,7 +36,7 @@ from sam_tui.adapters.fleet.workspaces import (
     open_bundle,
     refused_in,
 )
-from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.errors import ConfigurationError, SamError
 from tests.fleet.conftest import SECONDS, Hangar
 from tests.fleet.waiting import until
 
@@ -262,6 +267,23 @@ def test_the_reason_for_which_a_database_cannot_be_used_is_said_without_its_pass
     with pytest.raises(QueueUnavailable, match=why) as refused:
         QueueDatabase(address, Seal("k" * 40))
     assert not {"4ss"} & set(refused.value.explain().replace("@", " ").split())
+
+
+@pytest.mark.requirement("fleet:sealed")
+@pytest.mark.parametrize(
+    ("key", "complaint"),
+    [
+        ("k" * 31, "FLEET_KEY"),
+        (KEY[:-1] + "!", "FLEET_KEY"),
+        (KEY, "DATABASE_URL"),
+        ("", "DATABASE_URL"),
+    ],
+)
+def test_a_key_that_can_be_guessed_opens_no_queue(key: str, complaint: str, tmp_path: Path) -> None:
+    """With a key that is taken, only the database is complained of."""
+    environ = {"SAM_TUI_FLEET_KEY": key, "SAM_TUI_DATABASE_URL": "mysql://h/n"}
+    with pytest.raises(SamError, match=f"SAM_TUI_{complaint} "):
+        open_database(environ, str(tmp_path))
 
 
 @pytest.mark.requirement("fleet:workspace")

@@ -215,7 +215,10 @@ async def test_what_the_persons_policy_says_of_commands_holds_in_them(
     monkeypatch.setenv("PASSED_TOKEN", "value-1")
     monkeypatch.setenv("HIDDEN_TOKEN", "value-2")
     bench = opened()
+    assert isinstance(bench.runtime, AssembledRuntime)
+    untrusted = bench.runtime.sandbox.reads()
     bench.runtime.trust.trust()
+    assert (untrusted.restricted, bench.runtime.sandbox.reads().restricted) == (True, False)
     shown = await bench.good(
         "run_command",
         command="echo ${#PASSED_TOKEN} ${#HIDDEN_TOKEN} $(ulimit -n) ${UV_CACHE_DIR#$TMPDIR/}"

@@ -110,6 +110,7 @@ async def test_a_project_scope_is_written_down_and_holds_in_the_next_program(
     assert (await here.decide(CommandAccess("npm run build"), conversation=BOB)).rule.startswith(
         "user:grant_"
     )
+    assert here.explain(CommandAccess("touch x")).outcome == "ask"
     text = Path(saved.path).read_text(encoding="utf-8")  # noqa: ASYNC240 - a test waits for no one
     assert (
         ward(sandboxed=False, rules=text).explain(CommandAccess("npm run build")).outcome == "allow"

@@ -206,6 +206,7 @@ def test_code_that_spells_a_secret_place_and_files_of_the_workspace_are_asked(
     said = here.explain(CommandAccess("cat .env")).reason
     assert f"names {here.folder}/ws/.env (an environment file)" in said
     assert here.explain(CommandAccess("cat .env.example")).outcome == "allow"
+    assert here.explain(CommandAccess("ls ~")).rule == "read-only"  # it copies nothing below it
     ruled = ward(rules='[[rule]]\neffect = "allow"\npath = ".env"\naccess = "read"\n')
     assert ruled.explain(CommandAccess("cat .env")).outcome == "allow"
 

@@ -111,6 +111,7 @@ def test_a_file_that_the_agent_could_write_or_that_is_none_ends_the_run(program:
         file.write_text(text, encoding="utf-8")
         wrong = program.run("go", "--model", model, "--resume", "x", "--approvals", str(file))
         assert (wrong.code, words in wrong.err) == (52, True), wrong.err
+        assert "only “reply” is for you to fill in" in wrong.err
 
 
 @pytest.mark.requirement("headless:approvals-file")

@@ -49,6 +49,11 @@ async def test_a_tool_that_changed_since_it_was_allowed_is_asked_for_anew(house:
         assert len(house.person.approvals) == 2
         house.person.choice = Approval("deny")
         assert await sam.text("mcp__one__echo", text="e") == "e"
+    house.user(one=raw())
+    async with house.open(mode="bypass") as sam:
+        await sam.arrive()
+        assert await sam.text("mcp__one__echo", text="f") == "f"
+        assert len(house.person.approvals) == 2
 
 
 @pytest.mark.requirement("servers:changed-tool")

@@ -1,6 +1,7 @@
 """Logins at servers over HTTP: made by the person, kept, refreshed, forgotten. A second of CPU."""
 
 import asyncio
+import fcntl
 import json
 import stat
 import sys
@@ -193,6 +194,17 @@ async def test_programs_that_share_a_login_refresh_it_once_and_all_go_on(
         for sam in (one, other):
             assert (await sam.call(ECHO, word="hi")).finished.ok
     assert len(site.forms) == 3
+
+    def leave() -> None:
+        raise ConnectionResetError
+
+    end()
+    site.at_token = leave
+    async with logged_in.open() as sam:
+        assert await sam.arrive() == []
+        [lock] = (logged_in.folder / "data" / "mcp-logins").glob("*.lock")
+        with lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.requirement("servers:login-bound")

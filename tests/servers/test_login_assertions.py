@@ -123,6 +123,7 @@ async def test_what_is_missing_in_an_entry_or_does_not_belong_there_is_named(hou
         "oauth.assertion needs the grant jwt_bearer or token_exchange": me,
         "must be a whole path": {"grant": "jwt_bearer", "clientId": "me", "assertionFile": "a"},
         "needs the grant token_exchange": {**me, "grant": "jwt_bearer", "idpClientId": "x"},
+        "oauth.idpClientSecret needs": {**me, "grant": "jwt_bearer", "idpClientSecret": "x"},
         "takes issuer, idpTokenUrl and idpClientId": {**me, "grant": "token_exchange"},
     }
     numbered = {f"s{number}": oauth for number, oauth in enumerate(entries.values())}

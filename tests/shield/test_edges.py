@@ -100,6 +100,8 @@ def test_a_copy_masks_the_same_and_cuts_the_same_and_learns_for_itself() -> None
     assert copy.mask("one-va…").count == 1
     copy.learn({"TWO": "two-value-2"})
     assert (copy.mask("two-value-2").count, shield.mask("two-value-2").count) == (1, 0)
+    shield.learn({"TWO": "two-value-2"})
+    assert copy.redact("two-value-2") == shield.redact("two-value-2")
 
 
 @pytest.mark.requirement("shield:env-files")
@@ -153,6 +155,8 @@ def test_a_beginning_of_four_to_four_hundred_characters_is_masked_before_a_cut(
 def test_data_keeps_its_kinds_and_only_texts_are_masked_and_put_back() -> None:
     shield = Shield({"ONE": "one-value-1"})
     placeholder = shield.redact("one-value-1")
+    parted = shield.mask("one-\x1b[1mvalue-1")
+    assert (parted.text[:12], parted.names) == ("<secret:ONE:", ("ONE",))
     data = {"one-value-1": ["one-value-1", ("one-value-1", 1), None, True], "n": {"x": 1.5}}
     masked = {placeholder: [placeholder, (placeholder, 1), None, True], "n": {"x": 1.5}}
     assert shield.mask_data(data) == shield.mask_data(MappingProxyType(data)) == masked
@@ -162,6 +166,7 @@ def test_data_keeps_its_kinds_and_only_texts_are_masked_and_put_back() -> None:
     assert shield.unmask_data({placeholder: 1}) == {placeholder: 1}  # names are no texts
     telling = shield.mask_data({"password": PASSWORD, "token": 5, "note": PASSWORD})
     assert (telling["token"], telling["note"]) == (5, telling["password"])
+    assert shield.mask_data({"secret": "Ask Ann for 2."}) == {"secret": "Ask Ann for 2."}
     assert shield.unmask_data(telling)["password"] == PASSWORD
 
 

@@ -272,7 +272,9 @@ BRACKETS, OTHER = "Xk9[vQ2(mZ7!pL", "tR4w8Zq1Lp0s"
         (f"passwords:\n  - {OTHER}\n  - {OTHER[::-1]}\n", 2),
         (f"password: |\n    {OTHER}\n", 1), (f"password: >-\r\n      {OTHER}\r\n", 1),
         (f'password = (\n        "{OTHER}"\n)', 1), (f'password=\\\n    "{OTHER}"', 1),
-        (f'"password":\n        "{OTHER}",', 1),
+        (f'"password":\n        "{OTHER}",', 1), ("password:\n  summer-2024\n", 1),
+        ("password:\r\n  summer-2024\r\n", 1), ("password: |\n  summer-2024\n", 1),
+        ("password: >-\r\n  summer-2024\r\n", 1),
     ],
 )  # fmt: skip
 def test_a_password_with_brackets_in_a_list_or_on_the_next_line_is_masked_whole(
@@ -281,5 +283,5 @@ def test_a_password_with_brackets_in_a_list_or_on_the_next_line_is_masked_whole(
     shield = Shield()
     masked = shield.mask(text)
     assert masked.count == count
-    assert not any(part in masked.text for part in ("mZ7!pL", "Zp3Wd", "8Zq1", "1qZ8"))
+    assert not any(part in masked.text for part in ("mZ7!pL", "Zp3Wd", "8Zq1", "1qZ8", "summer"))
     assert shield.unmask(masked.text) == text

@@ -296,6 +296,8 @@ def test_a_lock_held_too_long_is_explained_and_the_store_works_again_after_it(
     other.close()
     storage.conversations.append(C, [UserMessage("x")])
     assert len(storage.conversations.messages(C)) == 1
+    with pytest.raises(StorageError):
+        storage.database.query("SELECT 1 FROM nothing")  # is no lock
     assert storage.database.query("PRAGMA busy_timeout") == [(50,)]
     with closing(sqlite3.connect(data_dir / "sam.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

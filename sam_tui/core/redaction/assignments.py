@@ -135,8 +135,10 @@ def _value_of(match: re.Match[str]) -> tuple[int, int]:
     return start, start + bracket.start()
 
 
-def _is_statement(indentation: str, line: str) -> bool:
-    return line.endswith(":") or (len(indentation) > 3 and not is_random(line))
+def _is_statement(before: str, line: str) -> bool:
+    """Whether a line below a name is code: a colon opens a block, or it is indented by more than two."""
+    indentation = before.rpartition("\n")[2]
+    return line.endswith(":") or (len(indentation) > 2 and not is_random(line))
 
 
 def _opens_line(match: re.Match[str]) -> bool:
