@@ -179,9 +179,9 @@ class MaskedStream:
         line = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
         start = _start_of_value(text, line)
         if start < line or _TELLS.search(text, line, end):
-            return start
-        word = _WORD.search(text, line, end)
-        end = word.start() if word else end
+            end = start
+        elif word := _WORD.search(text, line, end):
+            end = word.start()
         return end - self._shield.length_of_beginning(text[:end])
 
 
