@@ -13,7 +13,8 @@ from sam_tui.core.redaction.shield import Shield
 from tests.fakes.counting import counted_calls
 
 _PARTS = {
-    ("redaction", name) for name in ("shield.py", "assignments.py", "forms.py", "key_blocks.py")
+    ("redaction", f"{name}.py")
+    for name in ("shield", "assignments", "forms", "key_blocks", "divided", "continued")
 } | {("text", name) for name in ("invisible.py", "spellings.py")}
 
 

@@ -114,7 +114,13 @@ def test_the_last_64_values_that_were_seen_are_known_by_themselves() -> None:
      'const char *password = "{}";', "spring.datasource.password={}", "-password={}",
      "//registry.test/:_authToken={}", "Cookie: theme=dark; session={}1f9a8b7c6d",
      "Cookie: session={}1f9a8b7c6d and more", "Set-Cookie: a={}1f9a8b7c6d; Path=/; HttpOnly",
-     "set-cookie: theme=dark mode; session=  {}1f9a8b7c6d"],
+     "set-cookie: theme=dark mode; session=  {}1f9a8b7c6d",
+     'let api_key: &str = "{}";', "API_TOKEN ?= {}", "client_secret%3D{}%26y%3D2",
+     'password = """\n{}"""', "password = '''{}'''", "CREATE USER bob IDENTIFIED BY '{}';",
+     "ALTER ROLE bob ENCRYPTED PASSWORD '{}'", 'storePassword "{}"', "mysql -u root -p{} db",
+     "ldapsearch -x -D cn=admin -w {} -b dc=x", "db.local:5432:app:bob:{}", "Server=x;Pwd={};A=b",
+     '<input type="password" name="pw" value="{}">', '{{"auth": "Ym9iOmh1bnRlcjJYcTktenoK{}"}}',
+     'variable "db_password" {{\n  default = "{}"\n}}', "_auth=Ym9iOmh1bnRlcjJYcTktenoK{}"],
 )  # fmt: skip
 def test_the_many_ways_to_say_what_a_password_is(line: str) -> None:
     shield, text = Shield(), line.format(PASSWORD)
@@ -185,6 +191,20 @@ def test_a_value_that_is_part_of_a_placeholder_does_not_break_it() -> None:
     shield.learn({"FIRST-9": "another-value-1"})
     text = "private-key-x another-value-1 FIRST-9"
     assert shield.unmask(shield.mask(text).text) == text
+
+
+@pytest.mark.requirement("shield:unmask")
+def test_a_secret_within_another_comes_back_with_it() -> None:
+    text = f"Cookie: session={BODY[:32]}; a=b"
+    shield = Shield({"SESSION": BODY[:32]})
+    assert shield.unmask(shield.mask(text).text) == text
+
+
+@pytest.mark.requirement("shield:known")
+def test_a_spelling_in_base64_that_is_letters_alone_is_masked_within_a_longer_one() -> None:
+    value = "Ku8iS2_G8N-PRVdD53X"
+    data = base64.b64encode(f"it is an{value} and".encode()).decode()
+    assert Shield({"APP_SECRET": value}).mask(data).count == 1
 
 
 @pytest.mark.requirement("shield:unmask")
@@ -275,6 +295,9 @@ BRACKETS, OTHER = "Xk9[vQ2(mZ7!pL", "tR4w8Zq1Lp0s"
         (f'"password":\n        "{OTHER}",', 1), ("password:\n  summer-2024\n", 1),
         ("password:\r\n  summer-2024\r\n", 1), ("password: |\n  summer-2024\n", 1),
         ("password: >-\r\n  summer-2024\r\n", 1),
+        ("PASSWORD=ab(cd)mZ7!pL{gh}[i]", 1),
+        ("password: q7(Rt9)mZ7!pL[2]x\n", 1), ("db.password=aB3(dE5)mZ7!pL&jK9\n", 1),
+        (f"bob:$2y$10${BODY}", 1), (f"root:$6$a1b2c3d4${BODY}:19000:0", 1),
     ],
 )  # fmt: skip
 def test_a_password_with_brackets_in_a_list_or_on_the_next_line_is_masked_whole(
@@ -283,5 +306,6 @@ def test_a_password_with_brackets_in_a_list_or_on_the_next_line_is_masked_whole(
     shield = Shield()
     masked = shield.mask(text)
     assert masked.count == count
-    assert not any(part in masked.text for part in ("mZ7!pL", "Zp3Wd", "8Zq1", "1qZ8", "summer"))
+    parts = ("mZ7!pL", "Zp3Wd", "8Zq1", "1qZ8", "summer", BODY)
+    assert not any(part in masked.text for part in parts)
     assert shield.unmask(masked.text) == text

@@ -138,6 +138,16 @@ if token: bucket.TokenBucket(max_rate=1
   api_key = ANY($1::text[])
 adminAPIKeyAuth:!0}}}})}}fileSearchCalls(e){{
 tokens = ["ereject|exists|false|fileinto", "^primary"]
+access_token=tokens[0]or(default)
+api_key={{user}}suffix
+token=self.get(x)[0]
+secret_key=bytes(range(32))[1:]
+token: (?:[A-Za-z0-9]+)x
+token: Field(min_length=32),
+PWD=/home/user/work2
+mysql -u root -p
+IDENTIFIED BY '<password>'
+variable "db_password" {{ type = string }}
 """.strip().splitlines()
 
 

@@ -7,6 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+RUN = re.compile(r"[^\s\"'`<>]{1,4096}")
+"""Characters that may be part of a secret."""
+TAIL = re.compile(r"[ \t]{0,80}(?:(?P<quote>[\"'`])[ \t]{0,4}[+\\.&]?|\||\^M\$|\$)?[ \t]{0,8}\r?\n")
+"""From the last word of a line to the next: padding, the end of a literal, a sign of a tool."""
 _EVERYDAY = frozenset({
     "abc123", "access", "account", "administrator", "api-key", "apikey", "bearer", "changeit",
     "changeme", "client", "customer", "default", "demo1234", "develop", "developer",
@@ -30,8 +34,9 @@ def plain_word(value: str) -> bool:
 
 
 def wordlike(value: str) -> bool:
-    """Whether a value is letters alone: it is masked as a whole word only."""
-    return value.isalpha()
+    """Whether a value is letters alone, as few long encoded ones are: it is masked as a whole word
+    only."""
+    return value.isalpha() and (len(value) < 15 or value[1:].islower() or value.isupper())
 
 
 def entropy(value: str) -> float:
@@ -83,6 +88,18 @@ def is_generated(value: str) -> bool:
     return len(value) >= 10 and changes >= least * len(value) and not _CODE.search(value)
 
 
+def is_interspersed(value: str) -> bool:
+    """Whether a value without quotes around it has brackets or signs where no code has them."""
+    letters = "".join(filter(str.isalnum, value))
+    if (
+        _stands_in(value)
+        or _FORMULA.search(value)
+        or not (_WITHIN.search(value) or is_generated(value))
+    ):
+        return False
+    return is_random(letters) or (len(set(value) & {"(", "[", "{"}) > 1 and entropy(value) > 3)
+
+
 def _numbered(value: str) -> bool:
     return drawn(value) and any(map(str.isdigit, value))
 
@@ -117,6 +134,15 @@ class SecretForm:
                 yield match.span("value")
             at = text.find(hint, match.end() if match else at + 1)
 
+    def unended(self, text: str, hint: str) -> Iterator[int]:
+        """Where a secret of this form may begin that the end of its line cuts off."""
+        at = text.find(hint)
+        while at != -1:
+            run = RUN.match(text, at + len(hint))
+            if TAIL.match(text, run.end() if run else at + len(hint)):
+                yield at
+            at = text.find(hint, run.end() if run else at + 1)
+
     def _start(self, text: str, at: int) -> int:
         if self.back is None:
             return at
@@ -149,6 +175,12 @@ _CODE = re.compile(
     r"|%[0-9A-F]{2}|\\[a-zA-Z]|a-z|A-Z|\w\([\"']|^[/.:^]|https?:|^os\.environ"
 )
 """Brackets, variables, formats and escapes, which show that a text is code and no password."""
+_WITHIN = re.compile(r"[(\[{][^()\[\]{}]{1,40}[)\]}]\w")
+"""Brackets within a word."""
+_FORMULA = re.compile(
+    r"^[\w.]{0,80}[A-Za-z]{3}[\w.]{0,80}[(\[]|[,;]$|[$*?\\|]|a-z|A-Z|\d-\d|\{[A-Za-z_.]{3,}\}|://|%\w|[(\[{]{2}|\w\([\"']|,\w+=|;\w+$"
+)
+"""Variables, patterns, templates and addresses."""
 _WORD = r"[^\s\"'`<>|;&\\]"
 
 
@@ -222,10 +254,34 @@ FORMS: tuple[SecretForm, ...] = (
          rf"(?P<value>{_WORD}{{8,200}})", drawn),
     SecretForm("password", ("assword>", "asswd>", "assphrase>", "oken>", "ecret>", "piKey>", "pi-key>"),
          r"[A-Za-z-]+>(?P<value>[^<>\s]{6,200})</", drawn),
+    SecretForm("password", ("ASSWORD ", "assword ", "TIFIED BY "),
+         r"[A-Za-z_]+ {1,8}(?:(?i:by|password) +)?[\"'](?P<value>[^\s\"'`<>]{6,200})[\"']",
+         drawn, str.isalpha),
+    SecretForm("password", ("mysql", "ldap", ":5432:"),
+         r"(?:mysql[a-z]*(?: [^\s|;]{1,80}){0,12}? -p|ldap[a-z]+ (?:[^\s|;]{1,80} ){0,12}?-w +"
+         rf"|:5432:[^\s:]{{1,64}}:[^\s:]{{1,64}}:)[\"']?(?P<value>{_WORD}{{6,200}})", drawn),
+    SecretForm("password", ("wd=",), r"(?<![A-Za-z])[Pp]wd=(?P<value>[^\s\"'`<>;&|]{6,200})", drawn,
+         str.isalpha),
+    SecretForm("password", ('assword"',),
+         r"""[\w-]*assword"(?:[^<>\n]{0,200}? value=| \{[^{}]{0,300}?default\s{0,20}=\s{0,20})"""
+         r"""\"(?P<value>[^\s"]{6,256})\"""", drawn),
+    SecretForm("login", ("auth",), r"auth\"? ?[:=] {0,3}[\"']?(?P<value>[A-Za-z0-9+/]{12,}=*)", is_random),
+    SecretForm("password-hash", ("$apr1$", "$2", "$6$", "$y$", "$argon2"),
+         r"\$(?:apr1|2[aby]|[6y]|argon2\w{1,2})\$(?P<value>[A-Za-z0-9./$=,+]{20,})", is_random),
     SecretForm("cookie", ("ookie: ",), r"ookie: (?P<value>[^\r\n\"'\\]{16,4096})", _cookies),
 )  # fmt: skip
 """Forms of secrets that take one line."""
-HINTS: tuple[tuple[str, SecretForm], ...] = tuple(
-    (hint, form) for form in FORMS for hint in form.hints
-)
-"""Texts to search for first, each with the form that contains it, in the order of ``FORMS``."""
+_BY_HINT: dict[str, list[SecretForm]] = {}
+for _each in FORMS:
+    for _hint in _each.hints:
+        _BY_HINT.setdefault(_hint, []).append(_each)
+_HINTS = tuple((hint, tuple(forms)) for hint, forms in _BY_HINT.items())
+
+
+Hinted = tuple[str, SecretForm]
+"""A hint that a text contains, and a form that has it."""
+
+
+def hinted(text: str) -> list[Hinted]:
+    """The hints that a text contains, each with the forms that have it."""
+    return [(hint, form) for hint, forms in _HINTS if hint in text for form in forms]

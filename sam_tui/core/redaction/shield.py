@@ -10,18 +10,22 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from sam_tui.core.redaction.assignments import assigned_secrets, telling
-from sam_tui.core.redaction.forms import (
-    HINTS,
-    drawn,
-    plain_word,
-    wordlike,
+from sam_tui.core.redaction.assignments import (
+    assigned_secrets,
+    assignments,
+    goes_on,
+    telling,
+    unended,
 )
+from sam_tui.core.redaction.forms import Hinted, drawn, hinted, plain_word, wordlike
 from sam_tui.core.redaction.key_blocks import NAME as KEY_BLOCK
 from sam_tui.core.redaction.key_blocks import blocks, lines
 from sam_tui.core.text.invisible import INVISIBLE, show_invisible, shown_again
+
+if TYPE_CHECKING:
+    from sam_tui.core.redaction.divided import DividedValues
 
 PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")
 SHORTEST_KNOWN = 6
@@ -79,6 +83,9 @@ class Shield:
         """The known values from the longest on, and their negated lengths, for a binary search."""
         self._worded: list[str] = []
         """The known values with blanks."""
+        self._divided: DividedValues | None = None
+        """Finds the known values that are divided; made when first needed."""
+        self._unsorted = True
         self._heads: dict[str, list[str]] = {}
         """Known values that may be shortened, by their first characters; built when first needed."""
         self._returned = set(returned)
@@ -120,11 +127,7 @@ class Shield:
             text = self._replaced(text, blocks(text), counts)
         text = self._mask_known(text, counts)
         before = len(self._known)
-        for hint, form in HINTS:
-            if hint in text:
-                spans = [(form.name, *span) for span in form.spans(text, hint)]
-                text = self._replaced(text, spans, counts)
-        text = self._replaced(text, assigned_secrets(text), counts)
+        text = self._mask_unknown(text, counts)
         if len(self._known) != before:
             text = self._mask_known(text, counts)
         if _CUT in text:
@@ -143,12 +146,18 @@ class Shield:
         return self.mask(text).text
 
     def length_of_beginning(self, text: str) -> int:
-        """Return how many characters at the end may begin a known value with blanks in it."""
+        """Return how many characters at the end may begin a known value with blanks in it, or a
+        secret that goes on on the next line."""
         most = 0
         for value in self._worded:
             longest = range(min(len(value) - 1, len(text)), most, -1)
             most = next((size for size in longest if text.endswith(value[:size])), most)
-        return most
+        end = text.rfind("\n") + 1
+        if end == 0 or any(map(str.isalpha, text[end:])):
+            return most
+        line, divided = text[text.rfind("\n", 0, end - 1) + 1 : end], self._index()
+        length = len(line) if goes_on(line) else divided.length_of_beginning(line)
+        return max(most, length and length + len(text) - end)
 
     def unmask(self, text: str) -> str:
         """Return the text with the values behind its placeholders; guessed placeholders stay unchanged."""
@@ -165,7 +174,7 @@ class Shield:
         if name not in self._returned:
             self._returned.add(name)
             self._heads = {}
-        return self._values[match[0]]
+        return self.unmask(self._values[match[0]])  # a value may have another placeholder in it
 
     def unmask_data(self, data: object) -> Any:
         """The same for every text in lists and objects, such as the arguments of a call."""
@@ -207,6 +216,23 @@ class Shield:
             return placeholder
         return self.mask_data(value)
 
+    def _mask_unknown(self, text: str, counts: dict[str, int]) -> str:
+        """The text without secrets that their form or name tells, and without divided ones."""
+        several = "\n" in text or "\\n" in text
+        if several and self._known:
+            spans = list(self._index().spans(text, self._known))
+            text = self._replaced(text, spans, counts)
+        searched, present, offsets = text, hinted(text), assignments(text)
+        if several and (present or offsets):
+            text = self._mask_continued(text, present, offsets, counts)
+        for hint, form in present:
+            spans = [(form.name, *span) for span in form.spans(text, hint)]
+            text = self._replaced(text, spans, counts)
+        if text is not searched:
+            offsets = assignments(text)
+        text = self._replaced(text, assigned_secrets(text, offsets), counts)
+        return text
+
     def _mask_across(self, text: str, counts: dict[str, int]) -> str:
         """The text with placeholders for secrets that colours or invisible characters stand within."""
         gaps = re.compile(_GAP)
@@ -219,8 +245,12 @@ class Shield:
             at = gap.end()
         joined = "".join([*pieces, text[at:]])
         offsets.extend(range(at, len(text)))
-        spans = [*blocks(joined), *self._known_spans(joined), *assigned_secrets(joined)]
-        spans += [(f.name, *span) for hint, f in HINTS for span in f.spans(joined, hint)]
+        spans = [
+            *blocks(joined),
+            *self._known_spans(joined),
+            *assigned_secrets(joined, assignments(joined)),
+        ]
+        spans += [(f.name, *span) for hint, f in hinted(joined) for span in f.spans(joined, hint)]
         real = [(name, offsets[start], offsets[end - 1] + 1) for name, start, end in spans]
         parted = [span for span in real if gaps.search(text, span[1], span[2])]
         return self._replaced(text, parted, counts)
@@ -248,6 +278,32 @@ class Shield:
             return placeholder
 
         return re.sub("|".join([PLACEHOLDER.pattern, *map(_sought, present)]), masked, text)
+
+    def _index(self) -> "DividedValues":
+        """The known values, as they are found when line breaks divide them."""
+        if self._unsorted:
+            from sam_tui.core.redaction.divided import DividedValues  # only for several lines
+
+            self._divided = self._divided or DividedValues()
+            self._divided.add(value for value in self._known if not wordlike(value))
+            self._unsorted = False
+        return cast("DividedValues", self._divided)
+
+    def _mask_continued(
+        self, text: str, present: Sequence[Hinted], offsets: Sequence[int], counts: dict[str, int]
+    ) -> str:
+        """The text without secrets that are known by form or name alone and divided between lines."""
+        lines = text.replace("\\n", " \n")  # as long as before
+        starts = {at for hint, form in present for at in form.unended(lines, hint)}
+        starts.update(unended(lines, offsets))
+        if starts:
+            from sam_tui.core.redaction.continued import continued_secrets  # few texts have them
+
+            secrets = continued_secrets(lines, starts)
+            text = self._replaced(text, [secret[:3] for secret in secrets], counts)
+            for name, _, _, value in secrets:
+                self._remember(name, value)
+        return text
 
     def _mask_cut(self, text: str, counts: dict[str, int]) -> str:
         """The text without beginnings of known values that end where the text was cut."""
@@ -316,7 +372,7 @@ class Shield:
     def _sort(self) -> None:
         # The longest first: a value may be part of another.
         self._known = dict(sorted(self._known.items(), key=lambda pair: (-len(pair[0]), pair)))
-        self._heads = {}
+        self._heads, self._unsorted = {}, True
         self._by_length = ([-len(value) for value in self._known], list(self._known))
         self._worded = [value for value in self._known if any(map(str.isspace, value))]
 

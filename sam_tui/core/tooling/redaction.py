@@ -186,11 +186,12 @@ class MaskedStream:
         start = _start_of_value(text, line)
         if start < line or _TELLS.search(text, line, end):
             self._awaited = _LINE_END
-            return start
-        *_, word = text[line:end].rsplit(None, 1) or [""]
-        begun = text.endswith(word, line, end) and _IN_WORD.search(word)
-        self._awaited = _BLANK if begun else None
-        end -= len(word) if begun else 0
+            end = start
+        else:
+            *_, word = text[line:end].rsplit(None, 1) or [""]
+            begun = text.endswith(word, line, end) and _IN_WORD.search(word)
+            self._awaited = _BLANK if begun else None
+            end -= len(word) if begun else 0
         return end - self._shield.length_of_beginning(text[:end])
 
 
