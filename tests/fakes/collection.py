@@ -31,8 +31,11 @@ class Collection:
     def share(self) -> None:
         """From now on a session of this process takes these tests; after a mistake it collects its own."""
         if self._items and not self._failed:
-            perform: Any = lambda session: self._take(session)  # noqa: E731 # a method of the session
-            pytest.Session.perform_collect = perform
+
+            def perform_collect(session: Any) -> list[Any]:
+                return self._take(session)
+
+            setattr(pytest.Session, perform_collect.__name__, perform_collect)
 
     def _take(self, session: Any) -> list[Any]:
         first, hook = self._items[0].session, session.config.hook
