@@ -149,10 +149,11 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Leave the thousands of tests out of every later search for garbage, and search less often.
 
-    A worker does not search: that would copy all that it shares with the process it was forked from.
+    A worker does not search: that would copy all that it shares with the process it was forked from. Nor
+    does that, which has no test of its own and searches once the program is imported.
     """
     _moment["collecting"] = False
-    if not hasattr(session.config, "workerinput"):
+    if session.items and not hasattr(session.config, "workerinput"):
         gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)

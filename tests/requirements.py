@@ -427,7 +427,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "house:bootstrap-current": Requirement("A second make does nothing where .venv is current.", "issue: build"),
     "house:bootstrap-explains": Requirement("A machine without a fit Python, without venv or without pip is told what is missing and what to do.", "issue: build"),
     "house:branches": Requirement("The linter refuses boolean expressions of more than five parts, blocks nested deeper than five, and tasks without an owner.", "issue 14.7"),
-    "house:collected": Requirement("Importing and collecting the tests starts no process, so that their workers can be forked; one that dies is replaced, and where none can be forked they are started.", "issue 11"),
+    "house:collected": Requirement("Importing and collecting the tests starts no process, so that their workers can be forked and collect none themselves; one that dies is replaced, and where none can be forked they are started.", "issue 11"),
     "house:contracts-evaluate": Requirement("Every import contract fails when a breach of it is planted, and no other contract does.", "architecture 1"),
     "house:contracts-hold": Requirement("The source breaks none of the import contracts: leaves around one core, layers inside it, one owner for each heavy library.", "architecture 1"),
     "house:features": Requirement("The table of features names a requirement for each that is there, and its counts are right.", "issue 17"),

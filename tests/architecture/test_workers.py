@@ -23,9 +23,16 @@ def pytest_xdist_setupnodes(config, specs):
 """
 TESTS = """
 import os, pathlib, pytest, sys, threading
-with open(pathlib.Path(__file__).with_name("imports"), "a") as imports:
-    imports.write(f"{os.getpid()}\\n")
 IMPORTED_BY = os.getpid()
+
+def note(name):
+    with open(pathlib.Path(__file__).with_name(name), "a") as notes:
+        notes.write(f"{os.getpid()}\\n")
+
+note("imports")
+
+def pytest_generate_tests(metafunc):
+    note(metafunc.function.__name__)
 
 @pytest.mark.parametrize("number", range(4))
 def test_in_a_worker(number):
@@ -67,7 +74,7 @@ def test_nothing_is_started_while_tests_are_imported_and_collected(
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked here")
 @pytest.mark.requirement("house:collected")
 @pytest.mark.parametrize(("module", "imports"), [(ALONE, 1), (WITH_A_THREAD, 4)])
-def test_workers_are_forked_where_they_can_be_and_one_that_dies_is_replaced(
+def test_workers_are_forked_with_their_tests_where_they_can_be_and_one_that_dies_is_replaced(
     tmp_path: Path, module: str, imports: int
 ) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST.format(root=str(ROOT)), "utf-8")
@@ -84,7 +91,8 @@ def test_workers_are_forked_where_they_can_be_and_one_that_dies_is_replaced(
     assert "1 failed, 4 passed" in done.stdout.splitlines()[-1], done.stdout + done.stderr
     assert "crashed while running 'test_them.py::test_that_kills_its_worker'" in done.stdout
     assert ("a worker of the tests ended with 7" in done.stderr) is (module == ALONE)
-    assert len((tmp_path / "imports").read_text("utf-8").split()) == imports
+    for name in ("imports", "test_in_a_worker"):
+        assert len((tmp_path / name).read_text("utf-8").split()) == imports
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked here")

@@ -18,10 +18,11 @@ MESSAGE = 1 << 18
 """The most bytes of what is wanted."""
 _MODULES = (
     "sam_tui.adapters.terminal.holders.process",
+    "sam_tui.adapters.terminal.sandbox.network.host_connections",
     "sam_tui.adapters.terminal.sandbox.reaper",
     "sam_tui.adapters.terminal.sandbox.supervisor",
 )
-"""What is started apart."""
+"""What is started apart, and what most supervisors import with their first run."""
 
 
 def started() -> socket.socket:

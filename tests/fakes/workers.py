@@ -1,4 +1,4 @@
-"""Workers of pytest-xdist that are forked from one process, which imported the test modules once.
+"""Workers of pytest-xdist that are forked from one process, which collected the tests once.
 
 The one that hands out tests starts that process and has execnet start, in place of each Python, this
 file: it gives its streams to the process that is ready, and ends when the worker does. Where nothing
@@ -7,6 +7,7 @@ can be forked it becomes the Python that execnet wanted. Imports little: it runs
 
 import atexit
 import functools
+import gc
 import json
 import os
 import select
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 
 _STARTED = b"started"
 _LONGEST = 4096
+_OF_EACH = (
+    *("ignore", "ignore_glob", "pyargs", "keepduplicates", "noconftest", "confcutdir"),
+    *("override_ini", "pythonwarnings", "doctestmodules", "doctestglob", "asyncio_mode"),
+)
+"""Options of pytest by which other tests are collected: then each worker collects for itself."""
 
 
 # ---- who hands out the tests
@@ -45,11 +51,13 @@ class Source:
         self._folder = tempfile.TemporaryDirectory(prefix="sam-tui-workers-")
         path = os.path.join(self._folder.name, "s")
         settings = ["-c", str(config.inipath)] if config.inipath else []
-        arguments = ["--rootdir", str(config.rootpath), *settings, *config.args]
+        plugins = [f"-p{name}" for name in config.option.plugins if "xdist" not in name]
+        arguments = ["--rootdir", str(config.rootpath), *settings, *plugins, *config.args]
+        shared = not any(config.getoption(name, None) for name in _OF_EACH)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             listener.bind(path)
             listener.listen()
-            terms = json.dumps({"path": sys.path, "arguments": arguments})
+            terms = json.dumps({"path": sys.path, "arguments": arguments, "shared": shared})
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-u", __file__, str(listener.fileno()), terms, " " * 4096],
                 stdin=subprocess.PIPE,
@@ -119,9 +127,12 @@ class Worker:
 class ForkServer:
     """Forks workers as long as somebody is there who could ask for one."""
 
-    def __init__(self, listener: socket.socket, path: list[str]) -> None:
+    def __init__(
+        self, listener: socket.socket, path: list[str], first: Callable[[], object]
+    ) -> None:
         self._listener = listener
         self._path = path  # where a program looks for modules
+        self._first = first
         self._workers: list[Worker] = []
 
     def serve(self) -> Callable[[], object] | None:
@@ -157,6 +168,7 @@ class ForkServer:
 
             if preloaded.is_installed():
                 program_server.serve_apart(self._path, streams)
+            self._first()
             return _become(message.decode(), streams)
         for stream in streams:
             os.close(stream)
@@ -175,8 +187,10 @@ class ForkServer:
             worker.line.sendall(str(status).encode())
 
 
-def _import_tests(arguments: list[str]) -> Callable[[], object]:
-    """Import the program, and every module that pytest would collect from; what is to be done at the end.
+def _import_tests(
+    arguments: list[str],
+) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Import the program, and collect the tests; what each worker does first, and what is done at the end.
 
     What cannot be imported is left to the workers, who say so.
     """
@@ -184,30 +198,27 @@ def _import_tests(arguments: list[str]) -> Callable[[], object]:
     from _pytest.config import _prepareconfig  # pyright: ignore[reportPrivateUsage]
 
     from tests.fakes import preloaded, program_server
+    from tests.fakes.collection import Collection
 
-    class ModulesAlone:
-        """Modules are imported, but what they hold is not looked at."""
-
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_pycollect_makeitem(self) -> list[pytest.Item]:
-            return []
-
+    collection = Collection()
     own = [
         "-s",
         *(f"-pno:{name}" for name in ("xdist", "cacheprovider", "faulthandler", "logging")),
     ]
     before = list(sys.meta_path)
     with warnings.catch_warnings():
-        config = _prepareconfig([*own, *arguments], [ModulesAlone()])
+        config = _prepareconfig([*arguments, *own], [collection])
         config._do_configure()  # pyright: ignore[reportPrivateUsage] # as pytest's own session does
         session = pytest.Session.from_config(config)
         config.hook.pytest_sessionstart(session=session)
         with suppress(pytest.UsageError):
-            session.perform_collect()
+            config.hook.pytest_collection(session=session)
+        gc.disable()  # it ran until the last test was collected
         if preloaded.is_installed():
             program_server.preload()  # while plugins of pytest, which are among it, are prepared for it
     sys.meta_path[:] = before  # filters and hooks of imports are each worker's own
-    return config._ensure_unconfigure  # pyright: ignore[reportPrivateUsage]
+    at_end = config._ensure_unconfigure  # pyright: ignore[reportPrivateUsage]
+    return collection.share, at_end
 
 
 def _is_ready() -> bool:
@@ -253,8 +264,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # so that workers can end as they do
     path, sys.path[:] = sys.path[:], terms["path"]
     with socket.socket(fileno=int(sys.argv[1])) as listener:
-        at_end = _import_tests(terms["arguments"])
-        program = ForkServer(listener, path).serve() if _is_ready() else None
+        share, at_end = _import_tests(terms["arguments"])
+        first = share if terms["shared"] else int
+        program = ForkServer(listener, path, first).serve() if _is_ready() else None
     if program is None:
         at_end()
         return

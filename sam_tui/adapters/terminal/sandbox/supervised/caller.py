@@ -11,6 +11,7 @@ _MOST_LINKS = 40
 _MAGIC = re.compile(r"/proc/\d+(?:/task/\d+)?/(?:cwd|root|exe|fd/\d+|ns/\w+)")
 _FIELDS = (b"\nUmask:\t", b"\nTgid:\t", b"\nUid:\t", b"\nGid:\t", b"\nGroups:\t", b"\nCapEff:\t")
 """Lines of /proc/<thread>/status, in the order of the kernel (proc_pid_status(5))."""
+_LONGEST_STAT = 2048
 _SIGNALS = re.compile(rb"^(SigPnd|ShdPnd|SigBlk|SigCgt):\t([0-9a-f]+)$", re.MULTILINE)
 _FILE_CAPABILITIES = 0x1F
 """chown, dac_override, dac_read_search, fowner, fsetid (linux/capability.h)."""
@@ -103,10 +104,15 @@ def stat_fields(process: int) -> list[bytes] | None:
     See proc_pid_stat(5). None if there is no such process.
     """
     try:
-        with open(f"/proc/{process}/stat", "rb", buffering=0) as stat:
-            line = stat.read()
+        opened = os.open(f"/proc/{process}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
+    try:
+        line = os.read(opened, _LONGEST_STAT)  # a file object would make twice as many system calls
+    except OSError:
+        return None
+    finally:
+        os.close(opened)
     # The name of the command is in brackets and may contain any byte: search after the last bracket.
     return line[line.rfind(b")") + 2 :].split()
 
