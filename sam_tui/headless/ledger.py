@@ -16,6 +16,7 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.text.invisible import foreign_letters
 from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
+from sam_tui.core.verdict import Decision
 
 SILENCE_SECONDS = 30.0
 """Seconds without output of the model after which people are told."""
@@ -209,9 +210,7 @@ def progress_of(event: events.Event, *, verbose: bool) -> list[str]:
     """Lines for an event. Refusals, warnings and waits always, the rest only when it was asked for."""
     match event:
         case events.DecisionMade(decision=decision) if not decision.allowed:
-            letters = [words for target in decision.targets for words in foreign_letters(target)]
-            line = f"refused: {decision.operation}: {decision.reason} ({decision.rule})"
-            return [line, *(f"  letters: {words}" for words in letters)]
+            return _refusal(decision)
         case events.InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, Question):
             return [f"asked: {inquiry.request.prompt}"]
         case events.Noticed(level=level, text=text) if verbose or level != "info":
@@ -220,6 +219,13 @@ def progress_of(event: events.Event, *, verbose: bool) -> list[str]:
             return [f"retrying ({attempt}/{attempts}) in {delay:g} s: {reason}"]
         case _:
             return _details(event) if verbose else []
+
+
+def _refusal(decision: Decision) -> list[str]:
+    """Lines for a refused call, with the letters of its targets that look like others."""
+    letters = [words for target in decision.targets for words in foreign_letters(target)]
+    line = f"refused: {decision.operation}: {decision.reason} ({decision.rule})"
+    return [line, *(f"  letters: {words}" for words in letters)]
 
 
 def _details(event: events.Event) -> list[str]:

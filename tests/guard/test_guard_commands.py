@@ -351,7 +351,7 @@ def test_the_doctor_says_what_holds_and_names_keys_without_their_values(
     assert checks["kernel sandbox"]["state"] in ("ok", "missing")
     assert code == (1 if any(c["state"] == "missing" for c in checks.values()) else 0)
     policy(program, "x = 1\n")
-    (program.folder / "cfg").chmod(0o777)
+    (program.folder / "cfg").chmod(0o775)
     code, out, _ = program("doctor")
     assert code == 1
     assert out.count("unknown key “x”") == 1

@@ -128,7 +128,7 @@ def _replaced(path: str, data: bytes) -> bool:
     """Whether a file was replaced or made, with the mode of the old one. Raises ``OSError``."""
     part = f"{path}.{os.getpid()}.part"
     old = os.stat(path) if os.path.lexists(path) else None
-    if old and (not stat.S_ISREG(old.st_mode) or old.st_nlink > 1 or not os.access(path, os.W_OK)):
+    if old and not _is_replaceable(path, old):
         return False
     try:
         descriptor = os.open(part, _NEW | os.O_EXCL | os.O_NOFOLLOW, 0o666)
@@ -146,6 +146,11 @@ def _replaced(path: str, data: bytes) -> bool:
         raise
     os.unlink(part)
     return False
+
+
+def _is_replaceable(path: str, old: os.stat_result) -> bool:
+    """Whether a file is a regular one that has no other name and may be written."""
+    return stat.S_ISREG(old.st_mode) and old.st_nlink == 1 and os.access(path, os.W_OK)
 
 
 def _given_rights(descriptor: int, old: os.stat_result) -> bool:

@@ -93,10 +93,8 @@ def strict_command(
     for folder in _EMPTIED:
         if os.path.isdir(folder) and not os.path.islink(folder):
             words += ["--tmpfs", folder]
-    for path in _PUT_BACK:
+    for path in (*_PUT_BACK, *bounds.reads.own):
         words += ["--ro-bind-try", path, path]
-    for folder in bounds.reads.own:
-        words += ["--ro-bind-try", folder, folder]
     for path in _reachable_sockets():
         words += ["--ro-bind-try", "/dev/null", path]
     for folder in bounds.writable:
