@@ -22,8 +22,8 @@ PYTHON = sys.executable
 SAM = str(Path(sys.executable).with_name("sam-tui"))
 ROUNDS = 20
 MOST_ROUND = 4.0
-MOST_WAKEUPS = 15
-"""Textual's thread that reads keys wakes ten times a second."""
+MOST_WAKEUPS = 5
+"""A second: it looks at the store twice, and its last thread once."""
 BARE_APP = """
 from textual.app import App
 from textual.widgets import Input

@@ -148,6 +148,8 @@ def test_lines_that_only_follow_a_name_or_a_form_are_left_alone(text: str) -> No
     shield = Shield({"APP_SECRET": VALUE})
     assert shield.mask(f"{VALUE[:9]}\n and {VALUE[9:]}").count == 0
     assert shield.mask(f"{VALUE[:9]}\n{VALUE[9:-1]}.").count == 0
+    token = f"ghp_{VALUE}{VALUE[::-1]}"[:40]
+    assert Shield().mask(f"{token}\n0123456789\nabc123").text.endswith(">\n0123456789\nabc123")
 
 
 @pytest.mark.requirement("shield:divided")

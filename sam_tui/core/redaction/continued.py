@@ -48,18 +48,23 @@ class _Window:
         )
 
     def secrets(self) -> Iterator[Secret]:
-        """The secrets that go over a break."""
-        spans = [
-            (form.name, *span)
-            for hint, form in hinted(self.text)
-            for span in form.spans(self.text, hint)
-        ]
+        """The secrets that go over a break. One that its line may have whole needs a sign for it."""
+        spans = _formed(self.text)
+        first = self.text[: self.pieces[1][0]] if len(self.pieces) > 1 else ""
+        whole = {start for _, start, _ in _formed(first)}
         for name, start, end in (*spans, *assigned_secrets(self.text, assignments(self.text))):
             breaks = [linked for begin, _, linked in self.pieces[1:] if start < begin < end]
-            specific = (name, start, end) in spans and name not in _UNSPECIFIC
+            specific = (
+                (name, start, end) in spans and name not in _UNSPECIFIC and start not in whole
+            )
             if breaks and (specific or all(breaks)):
                 value = self.text[start:end]
                 yield name, self.offset_of(start), self.offset_of(end - 1) + 1, value
+
+
+def _formed(text: str) -> list[tuple[str, int, int]]:
+    """(name, start, end) of the secrets that have a form."""
+    return [(f.name, *span) for hint, f in hinted(text) for span in f.spans(text, hint)]
 
 
 def continued_secrets(text: str, starts: Iterable[int]) -> list[Secret]:
