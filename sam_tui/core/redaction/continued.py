@@ -48,16 +48,14 @@ class _Window:
         )
 
     def secrets(self) -> Iterator[Secret]:
-        """The secrets that go over a break. One that its line may have whole needs a sign for it."""
+        """The secrets that go over a break."""
+        if len(self.pieces) < 2:
+            return
         spans = _formed(self.text)
-        first = self.text[: self.pieces[1][0]] if len(self.pieces) > 1 else ""
-        whole = {start for _, start, _ in _formed(first)}
+        specific = _specific(spans, self.text[: self.pieces[1][0]])
         for name, start, end in (*spans, *assigned_secrets(self.text, assignments(self.text))):
             breaks = [linked for begin, _, linked in self.pieces[1:] if start < begin < end]
-            specific = (
-                (name, start, end) in spans and name not in _UNSPECIFIC and start not in whole
-            )
-            if breaks and (specific or all(breaks)):
+            if breaks and (start in specific or all(breaks)):
                 value = self.text[start:end]
                 yield name, self.offset_of(start), self.offset_of(end - 1) + 1, value
 
@@ -65,6 +63,13 @@ class _Window:
 def _formed(text: str) -> list[tuple[str, int, int]]:
     """(name, start, end) of the secrets that have a form."""
     return [(f.name, *span) for hint, f in hinted(text) for span in f.spans(text, hint)]
+
+
+def _specific(spans: Iterable[tuple[str, int, int]], first: str) -> set[int]:
+    """Where those begin that need no sign for a break: only they have their form, and the first line
+    has none of them whole."""
+    starts = {start for name, start, _ in spans if name not in _UNSPECIFIC}
+    return starts - {start for _, start, _ in _formed(first)}
 
 
 def continued_secrets(text: str, starts: Iterable[int]) -> list[Secret]:

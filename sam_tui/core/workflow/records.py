@@ -189,10 +189,8 @@ class WorkflowRecords:
         rows = [reader.step(row.id, attempt.step) for attempt in attempts]
         lists = [spec_of(definition, step).allowed for step in rows if step is not None]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
-        entries = chain.from_iterable(filter(None, lists))
-        tools = None if None in lists else tuple(dict.fromkeys(entries))
         alone = any(attempt.driver == RUNNER for attempt in attempts)
-        return Phase(row.id, row.workflow, names, tools, row.state, alone)
+        return Phase(row.id, row.workflow, names, _tools_of(lists), row.state, alone)
 
     def digest(self, conversation: str) -> str:
         """The reminder: phase, tools, tasks, last failure, budgets and findings; empty without a phase."""
@@ -283,6 +281,12 @@ class WorkflowRecords:
             tools=spec.allowed,
             tasks=tuple(self.reader.tasks(row.execution, row.id, row.revision)) if listed else (),
         )
+
+
+def _tools_of(lists: Sequence[Sequence[str] | None]) -> tuple[str, ...] | None:
+    """The tools of several steps, each once; None if one of them may use all."""
+    tools = dict.fromkeys(chain.from_iterable(filter(None, lists)))
+    return None if None in lists else tuple(tools)
 
 
 def _line(text: str) -> str:
