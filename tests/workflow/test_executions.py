@@ -370,9 +370,9 @@ def test_what_ended_long_ago_is_deleted_but_for_accepted_findings(bench: Bench) 
     )
     kept = bench.workflows.notes.add_finding(draft)
     bench.workflows.steer("abandon", done.execution_id)
-    assert bench.workflows.upkeep.prune() == 0
+    assert bench.workflows.upkeep.prune(86_400) == 0
     bench.clock.time += 90_000
-    assert bench.workflows.upkeep.prune() == 1
+    assert bench.workflows.upkeep.prune(86_400) == 1
     assert [v.id for v in bench.workflows.records.executions()] == [running.execution_id]
     assert bench.workflows.records.reader.findings(FindingQuery())[0].id == kept.id
     assert bench.types(done.execution_id) == []

@@ -36,8 +36,6 @@ from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call
 from sam_tui.core.workflow.execution.tickets import not_running, read_token, redeem
 from sam_tui.core.workflow.views import Advanced, WorkflowRefused
 
-DAY = 86_400.0
-
 
 class Transactions:
     """Write transactions of one store. ``announce`` gets each event after its commit."""
@@ -183,8 +181,8 @@ class StoreUpkeep:
                 unit.save(replace(file, missing_at=self._clock.now()))
         return report | {"missing": [file.name for file in missing]}
 
-    def prune(self, older_than: float = DAY) -> int:
-        """Delete executions that ended longer ago than that many seconds; how many."""
+    def prune(self, older_than: float) -> int:
+        """Delete executions that ended longer ago than that many seconds; accepted findings stay."""
         before = self._clock.now() - older_than
         old = [
             row.id

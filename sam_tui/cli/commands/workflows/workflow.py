@@ -103,6 +103,23 @@ def sync_command(**values: object) -> int:
     return DONE
 
 
+@workflow_group.command("prune", short_help="Delete what ended long ago.")
+@click.option(
+    "--days",
+    type=click.IntRange(min=0),
+    default=30,
+    show_default=True,
+    help="Keep what ended within so many days.",
+)
+@workflow_options
+def prune_command(**values: Any) -> int:
+    """Delete executions, with their steps and artifacts, that ended long ago; accepted findings stay."""
+    with open_console(values) as at:
+        deleted = at.workflows.upkeep.prune(values["days"] * 86_400.0)
+        at.show({"deleted": deleted}, [f"Deleted {deleted} executions."])
+    return DONE
+
+
 @workflow_group.command("new", short_help="Write a workflow to start from into .sam/workflows.")
 @click.argument("name")
 @workflow_options
