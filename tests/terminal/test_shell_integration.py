@@ -1,3 +1,4 @@
+import asyncio
 import itertools
 import sys
 from collections.abc import Awaitable, Callable
@@ -28,6 +29,15 @@ async def enter(session: TerminalSession, line: str) -> CommandRecord:
     session.write(line.encode() + b"\r")
     await session.activity.settled(within=PATIENCE)
     return session.commands[-1]
+
+
+async def sleeping(session: TerminalSession) -> None:
+    """Wait until ``sleep`` has the terminal: between two commands a shell has the first one's code."""
+    if sys.platform != "linux":
+        return  # the system does not tell
+    async with asyncio.timeout(PATIENCE):
+        while session.activity.program != "sleep":  # noqa: ASYNC110 # no event says it
+            await asyncio.sleep(0.005)
 
 
 def output(session: TerminalSession, record: CommandRecord) -> list[str]:
@@ -82,6 +92,7 @@ async def test_the_running_command_is_the_last_record(
     running = session.commands[-1]
     assert (running.command, running.end) == ("echo be''gun; sleep 300", None)
     assert running.exit_code is None
+    await sleeping(session)
     assert (await session.activity.end_command()).name == "finished"
     assert session.commands[-1].exit_code == 130
 
@@ -135,6 +146,7 @@ async def test_a_program_cannot_forge_the_end_of_a_command(
     await until(session, "begun\r\n")
     assert session.commands[-1].end is None
     assert session.directory != "/x"
+    await sleeping(session)
     await session.activity.end_command()
     assert session.commands[-1].exit_code == 130
 
