@@ -208,11 +208,10 @@ class _Walk:
         before = len(self.commands)
         if body is not None:
             self.visit(body, redirected)
-        held = any({*around} <= {*command.redirections} for command in self.commands[before:])
-        if (words and body is None) or (around and not held):
-            self._add(
-                node, words if body is None else [], [], list(redirected.redirections), context
-            )
+        elif words:
+            self._add(node, words, [], list(redirected.redirections), context)
+        if not any({*around} <= {*command.redirections} for command in self.commands[before:]):
+            self._add(node, [], [], list(redirected.redirections), context)
         for redirect in later:
             feeder = before if len(self.commands) > before else None
             self._after_heredoc(redirect, replace(context, fed_by=feeder))

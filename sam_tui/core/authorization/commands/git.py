@@ -160,8 +160,13 @@ def _makes_list(name: str, arguments: Sequence[str], command: Program) -> bool:
     makes = not command.lists.isdisjoint(options)
     if not set(options) <= command.lists | command.options.flags:
         return False
-    if name == "config":  # it takes no options behind the first word that is none
-        first = [*takewhile(lambda word: word.startswith("-"), arguments)]
-        listed = any(word.partition("=")[0] in command.lists for word in first)
-        return arguments[0] in ("get", "list") or listed
+    if name == "config":
+        return _lists_settings(arguments, command)
     return len(options) == len(arguments) or makes
+
+
+def _lists_settings(arguments: Sequence[str], command: Program) -> bool:
+    """Whether ``git config`` lists: it takes no options behind the first word that is none."""
+    first = takewhile(lambda word: word.startswith("-"), arguments)
+    listed = any(word.partition("=")[0] in command.lists for word in first)
+    return listed or arguments[0] in ("get", "list")

@@ -207,23 +207,27 @@ def remotes(root: str) -> tuple[str, ...]:
 def _configured_paths(root: str, config: str, _: tuple[int, int, int]) -> ConfiguredPaths:
     files, hooks, programs = [config], "", set[str]()
     for file in files:
-        try:
-            settings = entries(_small(file))
-        except ValueError:
-            continue
-        for key, value in settings:
-            if key == "core.hookspath" and value:
-                hooks = value
+        for key, value in _readable_entries(file):
+            if key == "core.hookspath":
+                hooks = value or hooks
             elif _INCLUDE.fullmatch(key) and len(files) < _MOST_INCLUDED:
                 files.append(os.path.join(os.path.dirname(file), os.path.expanduser(value)))
             elif re.fullmatch(PROGRAMS, key):
                 programs.update(_files_in(key, value))
+    existing = (path for path in programs if os.path.isfile(os.path.join(root, path)))
     return ConfiguredPaths(
         _inside(root, hooks) if hooks else "",
-        frozenset(filter(None, (_inside(root, file) for file in files[1:]))),
-        frozenset(_inside(root, path) for path in programs if os.path.isfile(f"{root}/{path}"))
-        - {""},
+        frozenset(_inside(root, file) for file in files[1:]) - {""},
+        frozenset(_inside(root, path) for path in existing) - {""},
     )
+
+
+def _readable_entries(path: str) -> list[Entry]:
+    """The entries of a configuration; none of one that git cannot read."""
+    try:
+        return entries(_small(path))
+    except ValueError:
+        return []
 
 
 def _files_in(key: str, command: str) -> list[str]:
@@ -236,10 +240,8 @@ def _files_in(key: str, command: str) -> list[str]:
 
 def _inside(root: str, path: str) -> str:
     """A path from ``root``, relative to it and in lower case; empty if it really lies elsewhere."""
-    real, base = (
-        os.path.realpath(os.path.join(root, os.path.expanduser(path))),
-        f"{root.rstrip('/')}/",
-    )
+    base = f"{root.rstrip('/')}/"
+    real = os.path.realpath(os.path.join(base, os.path.expanduser(path)))
     return real.removeprefix(base).lower() if real.startswith(base) else ""
 
 

@@ -84,8 +84,8 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     matching = _named(folder, name)
     if matching is not None or name in UNHEEDED or _PLAIN_IN_GIT.search(folder):
         return matching
-    if (place := _configured_place(folder, name, root)) is not None:
-        return place
+    if (configured := _configured_place(folder, name, root)) is not None:
+        return configured
     if _on_search_path(folder, root):
         return TOOLS
     return _of_repository(real, name, folder) or (
@@ -245,8 +245,8 @@ def _about_configured(relative: str, root: str) -> str:
     """What the repository's configuration names, if a path leads to it or lies in it."""
     configured, path = git_config.configured_paths(root), f"{relative}/"
     files = configured.included | configured.programs
-    paths = [f"{one}/" for one in (configured.hooks, *files) if one]
-    return next((one for one in paths if path.startswith(one) or one.startswith(path)), "")
+    named = [f"{target}/" for target in (configured.hooks, *files) if target]
+    return next((to for to in named if path.startswith(to) or to.startswith(path)), "")
 
 
 def higher(real: str, root: str) -> Iterator[str]:
