@@ -137,6 +137,22 @@ ls 2>&1 & sort 2>&1 -o pwned payload
 exec 3>pwned
 ----
 true &>pwned
+----
+[[ -n x ]] > pwned
+----
+case x in x) ;; esac > pwned
+----
+{ [[ x ]]; [[ y ]] > /dev/null; } > pwned
+----
+f() { echo x; } > pwned; f
+----
+set -k; bash -c ls BASH_ENV=evil
+----
+POSIXLY_CORRECT=1 uniq payload -c; mv ./-c pwned
+----
+bash --init-file evil -i -c ls
+----
+bash -o keyword -c './evil a=b'
 """
 """Each makes a file called ``pwned`` or runs ``evil``, which does; parted by lines of dashes."""
 
@@ -157,7 +173,12 @@ watch cat '$(touch x)' | git branch -v x | git branch -v --edit-description | gi
 git config core.fsmonitor list | git remote -v add x y | git symbolic-ref --delete HEAD | git -O x
 git bisect visualize | git cat-file --filters HEAD:a | git fsck --lost-found | git --git-dir=x status
 git grep -nO./x a | git log --outpu=x | git help -w x | find . -fls x | base64 -o x a | eval ls *
-bash -c *
+bash -c * | set -k | set -o keyword; ls A=b | shopt -so keyword | bash -kc ls | bash -o keyword -c ls
+bash --rcfile x -ic ls | zsh -c ls | fish --init-command=x -c ls | ZDOTDIR=. zsh -c ls | A=b fish -c ls
+git config --local a.b c --get | DBUS_SESSION_BUS_ADDRESS=unixexec:path=x systemctl status --user
+PHPRC=. php --version | GREP=./x zgrep a b | POSIXLY_CORRECT=1 uniq a -c | nPm_Config_prefix=x npm ls
+DEBUGINFOD_URLS=http://x objdump -S a | CONTAINER_HOST=ssh://x podman ps | TAPE=x:a tar t
+f() { ls; } > x | [[ -f a ]] > x | case a in a) ;; esac > x | f() { ls; } > $(touch x)
 """,
     "network": r"""
 cat < /dev/tcp/there.test/80 | echo x > /dev/udp/there.test/80 | exec 3<>/dev/tcp/there.test/80
@@ -183,6 +204,8 @@ git log --oneline -5 2>&1 | f() { ls; }; f | for f in a b; do cat $f; done | ip 
 ls 2>/dev/null -la | echo $((1+2)) | [ -n "$x" ] | [[ -f a ]] | x='a b'; echo "$x"
 nice -n 5 ls | timeout -k 5 10 ls | watch -n1 ls | pip list --format json | npm ls --depth 0 | go env
 xargs -0 -n 1 grep x | xargs -I{} cat {} | env A=b ls | echo ${x:-y} ${x%.py} ${#x} ${a[0]} ${x:0:3}
+bash -euo pipefail -c ls | bash -lc ls | set -euo pipefail; ls | git config --local --get a.b
+[[ -f a ]] 2>/dev/null | { ls; } > /dev/null | git log -L1,5:src/a.py
 read -r line | printf '%s' x | export A=b | unset A | less -N a | docker logs x | stdbuf -oL ls
 """
 

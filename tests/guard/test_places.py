@@ -262,6 +262,44 @@ def test_where_a_repository_has_its_hooks_elsewhere_that_folder_is_a_place(tmp_p
     assert place_of(f"{root}/{hook}", str(root)) is None
 
 
+CONFIGURED = """
+[include]
+	path = ../tools/shared
+[includeIf "onbranch:x"]
+	path = ../tools/Branch
+[core]
+	fsmonitor = tools/watch
+[alias]
+	st = status
+	go = "!tools/go \'a b\'"
+[filter "x"]
+	clean = python3 filter.py %f
+[blame]
+	ignoreRevsFile = tools/revs
+"""
+
+
+@pytest.mark.requirement("guard:places-grammar")
+def test_a_file_that_the_configuration_includes_or_runs_is_one(tmp_path: Path) -> None:
+    root = str(tmp_path)
+    for folder in (".git", "tools"):
+        (tmp_path / folder).mkdir()
+    for name in ("tools/watch", "tools/go", "filter.py", "status", "python3", "tools/revs"):
+        (tmp_path / name).touch()
+    (tmp_path / ".git/config").write_text(CONFIGURED)
+    (tmp_path / "tools/shared").write_text(
+        "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = more\n"
+    )
+    for name in ("tools/watch", "tools/go", "filter.py", "tools/hooks/pre-commit"):
+        assert judged(tmp_path, name, "x"), name
+    for name in ("tools/shared", "tools/branch", "tools/more"):
+        assert judged(tmp_path, name, "[user]\n\tname = x\n") == "", name
+        assert judged(tmp_path, name, "[core]\n\tpager = x\n"), name
+    for name in ("status", "python3", "tools/revs", "tools/other"):
+        assert place_of(f"{root}/{name}", root) is None, name
+    assert leads_to_places(f"{root}/tools", root, "elsewhere")
+
+
 @pytest.mark.requirement("guard:places-grammar")
 def test_husky_may_set_itself_up_and_nothing_else_may(tmp_path: Path) -> None:
     hook = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'

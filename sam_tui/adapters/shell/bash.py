@@ -208,13 +208,18 @@ class _Walk:
         before = len(self.commands)
         if body is not None:
             self.visit(body, redirected)
-        elif around or words:
-            self.commands.append(
-                SimpleCommand(tuple(words), (), redirected.redirections, None, text_of(node))
-            )
+        elif words:
+            self._add(node, words, [], list(redirected.redirections), context)
+        if not any({*around} <= {*command.redirections} for command in self.commands[before:]):
+            self._add(node, [], [], list(redirected.redirections), context)
         for redirect in later:
             feeder = before if len(self.commands) > before else None
             self._after_heredoc(redirect, replace(context, fed_by=feeder))
+
+    def opened(self, node: "Node", context: _Place) -> None:
+        """The redirection of a function's body, which is opened with each call."""
+        self._add(node, [], [], [*context.redirections, *_redirections(node)], context)
+        self._inside(node, replace(context, fed_by=None))
 
     def _after_heredoc(self, node: "Node", context: _Place) -> None:
         """The rest of the line after ``<<EOF`` (a pipe), and substitutions in the text."""
@@ -247,6 +252,7 @@ _VISITS: "Mapping[str, Callable[[_Walk, Node, _Place], None]]" = {
     "pipeline": _Walk.pipeline,
     "function_definition": _Walk.function,
     "for_statement": _Walk.loop,
+    "file_redirect": _Walk.opened,
 }
 """The function that collects from a node, by the node's type; for other types the children are visited."""
 

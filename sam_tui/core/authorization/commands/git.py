@@ -1,6 +1,7 @@
 """The effects of a git command: most only look or commit; some discard work or reach a remote."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from sam_tui.core.authorization.commands.inspection import Traits, traits, unknown_words
 from sam_tui.core.authorization.commands.options import known_words
@@ -160,5 +161,12 @@ def _makes_list(name: str, arguments: Sequence[str], command: Program) -> bool:
     if not set(options) <= command.lists | command.options.flags:
         return False
     if name == "config":
-        return arguments[0] in ("get", "list") or makes
+        return _lists_settings(arguments, command)
     return len(options) == len(arguments) or makes
+
+
+def _lists_settings(arguments: Sequence[str], command: Program) -> bool:
+    """Whether ``git config`` lists: it takes no options behind the first word that is none."""
+    first = takewhile(lambda word: word.startswith("-"), arguments)
+    listed = any(word.partition("=")[0] in command.lists for word in first)
+    return listed or arguments[0] in ("get", "list")

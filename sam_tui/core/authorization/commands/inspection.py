@@ -5,7 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sam_tui.core.authorization.commands.options import Options, has_flag, known_words
-from sam_tui.core.authorization.commands.table import CommandClass, CommandTable, Program
+from sam_tui.core.authorization.commands.table import (
+    READ_ONLY,
+    CommandClass,
+    CommandTable,
+    Program,
+)
 from sam_tui.core.ports.policy import Word
 
 _SED_SAFE = re.compile(
@@ -73,6 +78,17 @@ def hides_path(texts: Sequence[str]) -> bool:
     return any(
         text[:1] == "-" and text[1:2] != "-" and any(c in text for c in "/.~") for text in texts
     )
+
+
+def files_of(
+    program: Program, judged: Traits, operands: Sequence[Word]
+) -> tuple[Sequence[Word], str]:
+    """The words that may be files, and what the use writes of them (as ``Program.writes``)."""
+    edits = judged.exact and program.classes == READ_ONLY != judged.classes
+    if edits and program.inspect == "sed":
+        scripts = _sed_scripts([word.text for word in operands])
+        operands = [word for word in operands if word.text not in scripts]
+    return operands, program.writes or ("named" if edits else "")
 
 
 def _may_write(name: str) -> Traits:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Literal
 
 from sam_tui.core.ports.policy import Word
@@ -30,6 +30,32 @@ def has_flag(text: str, flags: Collection[str]) -> bool:
     if text.startswith("-") and len(text) > 1:
         return any(flag == text or (len(flag) == 2 and flag[1] in text[1:]) for flag in flags)
     return False
+
+
+def operand_path(word: Word) -> Word:
+    """The path in ``--file=x``, ``if=x``, ``@x`` and plain words."""
+    text = word.text
+    if text.startswith("-") or ("=" in text and not text.startswith(("/", "~", "."))):
+        _, _, tail = text.partition("=")
+        return replace(word, text=tail)
+    return replace(word, text=text[1:]) if text[:1] == "@" else word
+
+
+_PLAIN_SECRETS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials")
+
+
+def pathlike(word: Word) -> bool:
+    """Whether a word looks like the path of a file."""
+    text = word.text
+    if not text or "://" in text or "\n" in text or len(text) > 4096:
+        return False
+    return (
+        "/" in text
+        or text[0] in ".~"
+        or text.startswith("$")
+        or text.startswith(_PLAIN_SECRETS)
+        or text.endswith((".pem", ".key", ".env"))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +134,13 @@ class Options:
     def values(self, words: Sequence[Word], names: Collection[str]) -> list[str]:
         """The values of the options ``names``, in the same word or the next; a long name may be cut."""
         texts = [word.text for word in words]
-        pairs = zip(texts, [*texts[1:], ""], strict=True)
-        values = ((self._joined_value(text, names), following) for text, following in pairs)
+        values = ((self._joined_value(a, names), b) for a, b in pairwise([*texts, ""]))
         return [joined or following for joined, following in values if joined is not None]
 
     def _joined_value(self, text: str, names: Collection[str]) -> str | None:
         """What a word has behind one of the options; empty for none, None for another word."""
+        if text in names:
+            return ""
         if text.startswith("--"):
             option, _, value = text.partition("=")
             named = len(option) > 2 and any(name.startswith(option) for name in names)

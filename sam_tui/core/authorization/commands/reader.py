@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from sam_tui.core.authorization.commands.inspection import Traits, traits
-from sam_tui.core.authorization.commands.options import Assignment
+from sam_tui.core.authorization.commands.inspection import Traits, files_of, hides_path, traits
+from sam_tui.core.authorization.commands.options import Assignment, operand_path, pathlike
 from sam_tui.core.authorization.commands.parts import CommandPart, CommandReading, NamedPath
 from sam_tui.core.authorization.commands.programs import at_least, judge
 from sam_tui.core.authorization.commands.table import (
@@ -175,7 +175,7 @@ class _TextReader:
         if _runnable(values):
             classes, why, exact = WORKSPACE_WRITE, "a variable holds what could be run", False
         elif exact and not files:
-            paths = tuple(self._all_named(filter(_pathlike, values)))
+            paths = tuple(self._all_named(filter(pathlike, values)))
             return CommandPart((), READ_ONLY, "an assignment", True, True, paths)
         return CommandPart((), _NETWORK if hosts else classes, why, True, exact, files, hosts, code)
 
@@ -194,8 +194,8 @@ class _TextReader:
         files: tuple[NamedPath, ...],
         assignments: Sequence[Assignment],
     ) -> CommandPart:
-        name, judged = _judged(inner, functions, self._table)
-        judged = at_least(name, judged, self._table)
+        name, by_itself = _judged(inner, functions, self._table)
+        judged = at_least(name, by_itself, self._table)
         classes, why = _with_files(judged, files)
         operands, program = inner.words[1:], self._table.program(name)
         values = _values(assignments)
@@ -204,8 +204,9 @@ class _TextReader:
         bare = _bare_hosts(program, operands, assignments)
         restricts = program.hosts is not None and program.hosts.restricts
         plain = judged.exact and classes != READ_ONLY  # then every word may be a file of the folder
-        paths = self._paths(operands, program.writes, plain=plain)
-        paths += self._all_named(word for word in values if word.static and _pathlike(word))
+        paths = self._paths(*files_of(program, by_itself, operands), plain=plain)
+        paths += self._outputs(program, operands)
+        paths += self._all_named(word for word in values if word.static and pathlike(word))
         return CommandPart(
             (name, *(word.text for word in operands)),
             classes,
@@ -223,12 +224,20 @@ class _TextReader:
         words = [
             path
             for word in operands
-            if _pathlike(path := _operand(word)) or (plain and word.text[:1] not in "-+")
+            if pathlike(path := operand_path(word)) or (plain and word.text[:1] not in "-+")
         ]
         paths = self._all_named(words, writes=bool(writes))
         if plain and writes == "here":
             paths += self._named(Word("."), writes=True)
         return paths
+
+    def _outputs(self, program: Program, operands: Sequence[Word]) -> list[NamedPath]:
+        """The files that options name for output; unknown where one word has an option and a path."""
+        options = program.hosts.options if program.hosts else program.options
+        named = options.values(operands, program.outputs)
+        words = [Word(text) for text in named if text not in (*_HARMLESS, "-")]
+        hidden = [word.text for word in operands if program.writes and hides_path((word.text,))]
+        return [*self._all_named(words, writes=True), *(NamedPath(t, "", True) for t in hidden)]
 
     def _all_named(self, words: Iterable[Word], *, writes: bool = False) -> list[NamedPath]:
         return [path for word in words for path in self._named(word, writes=writes)]
@@ -310,31 +319,6 @@ def _judged(inner: Inner, functions: Sequence[str], table: CommandTable) -> tupl
     if name in functions and judged.classes == WORKSPACE_WRITE and not judged.exact:
         return name, traits("read-only", "a function whose body is judged by itself")
     return name, judged
-
-
-def _operand(word: Word) -> Word:
-    """The path in ``--file=x``, ``if=x``, ``@x`` and plain words."""
-    text = word.text
-    if text.startswith("-") or ("=" in text and not text.startswith(("/", "~", "."))):
-        _, _, tail = text.partition("=")
-        return replace(word, text=tail)
-    return replace(word, text=text[1:]) if text[:1] == "@" else word
-
-
-_PLAIN_SECRETS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials")
-
-
-def _pathlike(word: Word) -> bool:
-    text = word.text
-    if not text or "://" in text or "\n" in text or len(text) > 4096:
-        return False
-    return (
-        "/" in text
-        or text[0] in ".~"
-        or text.startswith("$")
-        or text.startswith(_PLAIN_SECRETS)
-        or text.endswith((".pem", ".key", ".env"))
-    )
 
 
 def _real(path: str) -> str:

@@ -60,6 +60,8 @@ class Program:
     """The program that this subcommand runs: the words after it are judged as those of that program."""
     writes: Literal["", "named", "here"] = ""
     """Empty, or what alone it writes: the paths in its words, or with ``here`` also the present folder."""
+    outputs: frozenset[str] = frozenset()
+    """Options whose value is a file or folder that it writes."""
     runs: frozenset[str] = frozenset()
     """Options with which it runs another program; ``*`` if any word may do so."""
     inspect: str = ""
@@ -153,8 +155,8 @@ def _joined(known: Program, added: Program) -> Program:
 
 _OWN_KEYS = ("names", "class", "flags", "valued", "options", "words", "subcommand")
 """The keys of a program in a person's policy."""
-_KEYS = (*_OWN_KEYS, "stands_for", "writes", "runs", "inspect", "wraps", "hosts", "version", "shell",
-         "interpreter", "copies", "prefix", "scripts", "lists", "alone")  # fmt: skip
+_KEYS = (*_OWN_KEYS, "stands_for", "writes", "outputs", "runs", "inspect", "wraps", "hosts", "version",
+         "shell", "interpreter", "copies", "prefix", "scripts", "lists", "alone")  # fmt: skip
 
 
 class EntryError(ValueError):
@@ -204,6 +206,7 @@ def _entries(entry: object, keys: Collection[str]) -> dict[str, Program]:
         subcommands=subcommands,
         stands_for=_text(fields, "stands_for"),
         writes=cast("Literal['', 'named', 'here']", _text(fields, "writes")),
+        outputs=frozenset(_text(fields, "outputs").split()),
         runs=frozenset(_text(fields, "runs").split()),
         inspect=_text(fields, "inspect"),
         wraps=_wrapping(fields),

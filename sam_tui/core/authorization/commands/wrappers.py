@@ -10,7 +10,7 @@ from sam_tui.core.authorization.commands.inspection import Traits, traits, varia
 from sam_tui.core.authorization.commands.table import CommandTable, Program, Wrapping
 from sam_tui.core.ports.policy import ShellText, SimpleCommand, Word
 
-_SHELL_VALUED = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
+_SHELL_VALUED = ("--rcfile", "--init-file")
 _MOST_LAYERS = 8
 _LATER = Word("{}", static=False)
 """Stands for a word that is known only when the command runs."""
@@ -47,7 +47,7 @@ def unwrap(command: SimpleCommand, shell: ShellText, table: CommandTable) -> Ite
         if name in table.least and program.starts_another:
             yield Inner(words, verdict=_calm(f"{name} runs another program"))
         if program.shell:
-            yield from _shell(words, command, shell)
+            yield from _shell(program, words, command, shell)
             return
         if program.wraps is None:
             yield from _unwrapped(words, command, shell, table)
@@ -282,14 +282,25 @@ def _after_shell_options(words: Sequence[Word]) -> tuple[int, bool]:
         if text == "--":
             return index + 1, reads_text
         reads_text = reads_text or (not text.startswith("--") and "c" in text[1:])
-        index += 2 if text in _SHELL_VALUED else 1
+        valued = text in _SHELL_VALUED or (text[1:2] != "-" and text[-1] in "oO")
+        index += 2 if valued else 1
     return index, reads_text
 
 
-def _shell(words: Sequence[Word], command: SimpleCommand, shell: ShellText) -> Iterator[Inner]:
-    """``bash -c TEXT`` is read as text; a script file, or standard input, is not known."""
+def _shell(
+    program: Program, words: Sequence[Word], command: SimpleCommand, shell: ShellText
+) -> Iterator[Inner]:
+    """``bash -c TEXT`` is read as text; a script file, or standard input, is not known.
+
+    A shell that has a class reads texts in a way of its own, and options may change how one is read.
+    """
     index, reads_text = _after_shell_options(words)
     if reads_text and index < len(words):
+        options, pattern = words[1:index], program.words.get("workspace-write")
+        changed = pattern and any(pattern.fullmatch(word.text) for word in options)
+        if program.classes or changed or not program.options.know(options):
+            why = f"{_name(words)} may run more than its text shows"
+            yield Inner(tuple(words), verdict=traits("workspace-write", why, exact=False))
         yield Inner((), script=words[index])
         return
     if len(words) == 2 and words[1].text == "--version":

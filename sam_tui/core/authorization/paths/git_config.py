@@ -6,6 +6,7 @@ Read as git reads it (git-config(1), Syntax). A file that git would refuse in it
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
@@ -56,6 +57,16 @@ HARMLESS_VALUES = (
     (r"filter\.lfs\.required", r"true|false"),
 )
 """Keys that can do so, each with the values with which they do not. `.husky` is judged by itself."""
+PROGRAMS = r"""(?sx)
+    core\.(?:fsmonitor|editor|pager|sshcommand|askpass|gitproxy|alternaterefscommand) | pager\..*
+    | diff\.external | diff\..*\.(?:command|textconv) | (?:diff|merge)tool\..*\.cmd | merge\..*\.driver
+    | filter\..*\.(?:clean|smudge|process) | credential\.(?:.*\.)?helper | alias\..* | hook\..*\.command
+    | gpg\.(?:.*\.)?program | sequence\.editor | interactive\.difffilter | trailer\..*\.(?:cmd|command)
+    | remote\..*\.(?:uploadpack|receivepack)
+    """
+"""Keys whose values are commands that git runs."""
+_INCLUDE = re.compile(r"include\.path|includeif\..*\.path", re.DOTALL)
+_MOST_INCLUDED = 16
 _STRATEGIES = ("ort", "recursive", "resolve", "octopus", "ours", "subtree")
 _URL = re.compile(r"remote\..*\.url", re.DOTALL)
 _BRANCH = re.compile(r"(branch\..*\.)(?:remote|pushremote)", re.DOTALL)
@@ -137,9 +148,21 @@ def _quoted_value(text: str, at: int) -> tuple[str, int]:
     return "".join(parts[:solid]), (text.find("\n", at) + 1) or len(text)
 
 
-def hooks_folder(root: str) -> str:
-    """The folder in which a repository looks for hooks by ``core.hooksPath``: below the real path ``root``,
-    relative to it and in lower case; empty if it is elsewhere or not set."""
+@dataclass(frozen=True, slots=True)
+class ConfiguredPaths:
+    """What a repository's configuration names below its work tree: paths relative to it, in lower case.
+
+    ``hooks`` is the folder of ``core.hooksPath``, empty for none; ``included`` are further configurations,
+    ``programs`` the files in commands that git runs.
+    """
+
+    hooks: str = ""
+    included: frozenset[str] = frozenset()
+    programs: frozenset[str] = frozenset()
+
+
+def configured_paths(root: str) -> ConfiguredPaths:
+    """What the configuration names of the repository whose work tree is the real path ``root``."""
     config = f"{root.rstrip('/')}/.git/config"
     try:
         about = os.stat(config)
@@ -148,10 +171,10 @@ def hooks_folder(root: str) -> str:
         try:
             about = os.stat(config)
         except OSError:
-            return ""
+            return ConfiguredPaths()
     except OSError:
-        return ""
-    return _hooks_folder(root, config, (about.st_ino, about.st_size, about.st_mtime_ns))
+        return ConfiguredPaths()
+    return _configured_paths(root, config, (about.st_ino, about.st_size, about.st_mtime_ns))
 
 
 def _config_elsewhere(root: str) -> str:
@@ -181,18 +204,45 @@ def remotes(root: str) -> tuple[str, ...]:
 
 
 @lru_cache(16)
-def _hooks_folder(root: str, config: str, _: tuple[int, int, int]) -> str:
-    try:
-        settings = entries(_small(config))
-    except ValueError:
-        return ""
-    named = [value for key, value in settings if key == "core.hookspath" and value]
-    real = os.path.realpath(os.path.join(root, os.path.expanduser(named[-1]))) if named else ""
-    return (
-        real.removeprefix(root.rstrip("/") + "/").lower()
-        if real.startswith(f"{root.rstrip('/')}/")
-        else ""
+def _configured_paths(root: str, config: str, _: tuple[int, int, int]) -> ConfiguredPaths:
+    files, hooks, programs = [config], "", set[str]()
+    for file in files:
+        for key, value in _readable_entries(file):
+            if key == "core.hookspath":
+                hooks = value or hooks
+            elif _INCLUDE.fullmatch(key) and len(files) < _MOST_INCLUDED:
+                files.append(os.path.join(os.path.dirname(file), os.path.expanduser(value)))
+            elif re.fullmatch(PROGRAMS, key):
+                programs.update(_files_in(key, value))
+    existing = (path for path in programs if os.path.isfile(os.path.join(root, path)))
+    return ConfiguredPaths(
+        _inside(root, hooks) if hooks else "",
+        frozenset(_inside(root, file) for file in files[1:]) - {""},
+        frozenset(_inside(root, path) for path in existing) - {""},
     )
+
+
+def _readable_entries(path: str) -> list[Entry]:
+    """The entries of a configuration; none of one that git cannot read."""
+    try:
+        return entries(_small(path))
+    except ValueError:
+        return []
+
+
+def _files_in(key: str, command: str) -> list[str]:
+    """The words of a command that may be files of the work tree; a program without a slash is none."""
+    if key.startswith("alias.") and not command.startswith("!"):
+        return []
+    first, *others = [word.strip("\"'") for word in command.lstrip("!").split()] or [""]
+    return [first, *others] if "/" in first else others
+
+
+def _inside(root: str, path: str) -> str:
+    """A path from ``root``, relative to it and in lower case; empty if it really lies elsewhere."""
+    base = f"{root.rstrip('/')}/"
+    real = os.path.realpath(os.path.join(base, os.path.expanduser(path)))
+    return real.removeprefix(base).lower() if real.startswith(base) else ""
 
 
 def _small(path: str) -> str:

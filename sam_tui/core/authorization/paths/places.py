@@ -84,14 +84,23 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     matching = _named(folder, name)
     if matching is not None or name in UNHEEDED or _PLAIN_IN_GIT.search(folder):
         return matching
-    hooks = git_config.hooks_folder(root)
-    if hooks and f"{folder}/".startswith(f"{hooks}/") and not name.endswith(".sample"):
-        return GIT_HOOK
+    if (configured := _configured_place(folder, name, root)) is not None:
+        return configured
     if _on_search_path(folder, root):
         return TOOLS
     return _of_repository(real, name, folder) or (
         _of_repository(disk, name, folder) if disk else None
     )
+
+
+def _configured_place(folder: str, name: str, root: str) -> Place | None:
+    """The place of a file that the configuration of the workspace's repository names."""
+    configured, path = git_config.configured_paths(root), f"{folder}/{name}".lstrip("/")
+    if path in configured.included:
+        return GIT_CONFIG
+    hooks = configured.hooks
+    is_hook = hooks and f"{folder}/".startswith(f"{hooks}/") and not name.endswith(".sample")
+    return GIT_HOOK if is_hook or path in configured.programs else None
 
 
 def _on_search_path(relative: str, root: str) -> bool:
@@ -229,14 +238,15 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
 def _of_programs(relative: str, root: str) -> bool:
     """Whether git, a shell or Python takes programs from a folder at this path."""
     in_site = USER_SITE.fullmatch(relative) is not None
-    return in_site or _on_search_path(relative, root) or bool(_about_hooks(relative, root))
+    return in_site or _on_search_path(relative, root) or bool(_about_configured(relative, root))
 
 
-def _about_hooks(relative: str, root: str) -> str:
-    """The folder of hooks that the repository's configuration names, if a path is it or about it."""
-    hooks = f"{git_config.hooks_folder(root)}/"
-    path = f"{relative}/"
-    return hooks if hooks != "/" and (path.startswith(hooks) or hooks.startswith(path)) else ""
+def _about_configured(relative: str, root: str) -> str:
+    """What the repository's configuration names, if a path leads to it or lies in it."""
+    configured, path = git_config.configured_paths(root), f"{relative}/"
+    files = configured.included | configured.programs
+    named = [f"{target}/" for target in (configured.hooks, *files) if target]
+    return next((to for to in named if path.startswith(to) or to.startswith(path)), "")
 
 
 def higher(real: str, root: str) -> Iterator[str]:
@@ -261,7 +271,9 @@ def surroundings(folder: str, root: str) -> str:
     first = next((at for at, part in enumerate(parts) if part in special), None)
     if first is None:
         relative = "/".join(parts)
-        return _about_hooks(relative, root) or ("bin" if _on_search_path(relative, root) else "")
+        return _about_configured(relative, root) or (
+            "bin" if _on_search_path(relative, root) else ""
+        )
     if parts[first] in INSTALLED and not any(part in _LINKING for part in parts[first:]):
         return "installed"
     return "/".join(parts[first:])
