@@ -120,8 +120,7 @@ class LazyWorkflows:
         return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
 
     def _opened(self) -> "WorkflowStore":
-        if self._store is None:
-            self._store = self._places.store()
+        self._store = self._store or self._places.store()
         return self._store
 
     def _announce(self, row: "EventRow") -> None:

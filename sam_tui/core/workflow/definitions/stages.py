@@ -72,18 +72,14 @@ def capabilities_of(
     """Return what a planner may name; ``callable_tools`` are descriptions by name, None if unknown."""
     capabilities: list[Capability] = []
     for role in roles:
-        tools: dict[str, str] = {}
-        missing: list[str] = []
-        for name in role.tools:
-            if name == LLM_STEP and role.name == ORCHESTRATOR:
-                tools[name] = _ENGINE[name]
-            elif callable_tools is None or name in callable_tools:
-                tools[name] = (callable_tools or {}).get(name, "")
-            else:
-                missing.append(name)
+        about = dict.fromkeys(role.tools, "") if callable_tools is None else dict(callable_tools)
+        if role.name == ORCHESTRATOR:
+            about[LLM_STEP] = _ENGINE[LLM_STEP]
+        tools = {n: about.get(n, "") for n in role.tools if n in about}
+        missing = tuple(name for name in role.tools if name not in about)
         if role.name != ORCHESTRATOR:
             tools[AGENT_STEP] = _ENGINE[AGENT_STEP]
-        capabilities.append(Capability(role.name, role.description, tools, tuple(missing)))
+        capabilities.append(Capability(role.name, role.description, tools, missing))
     return tuple(capabilities)
 
 
@@ -134,6 +130,12 @@ class Sampling(BaseModel):
     model: Annotated[str, Field(max_length=200, pattern=r"^[\w./:@+-]*$")] = ""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     maxTokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The fields of requests to a model, those that are set."""
+        options = {"temperature": self.temperature, "max_tokens": self.maxTokens}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 def is_stages(value: object) -> bool:

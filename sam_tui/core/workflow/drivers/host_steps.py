@@ -41,7 +41,7 @@ class Person:
     async def work_on(self, ticket: Ticket) -> dict[str, object]:
         """The output of a human step. Raises ``WorkflowRefused`` as ``decide`` does."""
         about = f"Workflow {ticket.workflow}, step {ticket.step}"
-        answer = await self._ask(Question(ticket.instructions, about, ticket.choices))
+        answer = await self._ask(Question(ticket.instructions, about, ticket.spec.choices))
         return {"summary": answer, "answer": answer, "approved": consents(answer) is True}
 
     async def decide(self, view: ExecutionView) -> str:
@@ -160,7 +160,7 @@ async def _called(
 
 def _in_task(run: StepRun, ticket: Ticket) -> Ticket:
     """Set the task's folder in calls on files of a task, against any other in the plan."""
-    if ticket.tool not in _IN_TASK:
+    if ticket.spec.tool not in _IN_TASK:
         return ticket
     created = run.workflows.records.execution(ticket.execution_id).created_at
     folder = f"saved_tasks/{task_folder(ticket.execution_id, created)}/workspace"
@@ -170,7 +170,7 @@ def _in_task(run: StepRun, ticket: Ticket) -> Ticket:
 def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:
     """The call that a tool step is."""
     arguments = json.dumps(ticket.arguments, ensure_ascii=False)
-    return ToolCall(identifier, ticket.tool, arguments)
+    return ToolCall(identifier, ticket.spec.tool, arguments)
 
 
 def output_of_call(executed: Executed) -> dict[str, object]:

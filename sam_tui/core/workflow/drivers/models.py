@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.ports.model import Model, ModelCatalog, ModelOffer
-from sam_tui.core.workflow.views import ModelWish, StepView, WorkflowRefused
+from sam_tui.core.workflow.views import StepView, WorkflowRefused
 
 if TYPE_CHECKING:
     from sam_tui.core.workflow.definitions.model import Step
@@ -67,13 +67,16 @@ class RunModels:
         self._service = self._catalog.service(service) if service else None
         self._opened: dict[str, Model] = {}
 
-    def of(self, purpose: Purpose | None, wish: ModelWish | None = None) -> Model:
-        """Return the model for a purpose, or the one that a step asks for.
+    def of(self, purpose: Purpose | None, step: "Step | None" = None) -> Model:
+        """Return the model for a purpose, or the one that an llm step of a plan asks for.
 
         Raises ``ConfigurationError`` if there is none, ``WorkflowRefused`` (``model_elsewhere``)
         for a step's model at a host that the task may not use.
         """
-        wish = wish or ModelWish()
+        from sam_tui.core.workflow.definitions.stages import Sampling
+
+        task = step.task if step is not None and step.kind == "llm" else None
+        wish = Sampling.model_validate(task.input if task else {})
         offer = self._offer(purpose)
         if wish.model and (offer is None or wish.model != offer.model):
             offer = self._wished(wish.model)

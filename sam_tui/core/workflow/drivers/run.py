@@ -55,11 +55,10 @@ class EvidenceRecorder:
             self._watched.add(conversation)
         else:
             self._watched.discard(conversation)
-        if self._watched and self._subscription is None:
+        if not self._watched:
+            self.close()
+        elif self._subscription is None:
             self._subscription = self._bus.subscribe()
-        elif not self._watched and self._subscription is not None:
-            self._subscription.close()
-            self._subscription = None
 
     def flush(self) -> None:
         """Store all recorded evidence. Called before a step hands in its output."""

@@ -15,12 +15,11 @@ from typing import Any, cast
 
 from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow
-from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.references import fill, fill_text
-from sam_tui.core.workflow.definitions.stages import FORM, Sampling
+from sam_tui.core.workflow.definitions.stages import FORM
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, pinned_text
 from sam_tui.core.workflow.execution.context import revision_briefing
-from sam_tui.core.workflow.views import ModelWish, Ticket, WorkflowRefused
+from sam_tui.core.workflow.views import Ticket, WorkflowRefused
 
 LIFETIME = 86_400.0
 """Seconds for which a token is valid (seed 003)."""
@@ -136,12 +135,12 @@ def describe(
     scope = case.scope(attempt.step, task)
     scope["inputs"] = inputs = fill(spec.inputs, scope)
     persona = str(fill(spec.persona, {"params": case.row.params}) or "")
-    pin = case.personas.get(persona)
+    pin = case.pins.get(persona)
     return Ticket(
         execution_id=case.row.id,
         workflow=case.row.workflow,
         step=attempt.step,
-        kind=spec.kind,
+        spec=spec,
         attempt=attempt.number,
         token=token,
         expires_at=expires_at,
@@ -149,25 +148,10 @@ def describe(
         persona_text=pinned_text(case.unit, pin) if pin else "",
         instructions=instructions(case, attempt.step, scope, task),
         inputs=inputs,
-        tools=spec.allowed,
-        output_schema=spec.output,
+        arguments=fill(spec.arguments, scope),
         deadline=attempt.deadline,
         task=task,
-        tool=spec.tool,
-        arguments=fill(spec.arguments, scope),
-        choices=spec.choices,
-        max_calls=spec.max_calls,
-        wish=_wish(spec),
     )
-
-
-def _wish(spec: Step) -> ModelWish:
-    """Return the model that an llm step asks for; its name comes from the plan, never from an output."""
-    if spec.kind != "llm" or spec.task is None:
-        return ModelWish()
-    sampling = Sampling.model_validate(spec.task.input)
-    options = {"temperature": sampling.temperature, "max_tokens": sampling.maxTokens}
-    return ModelWish(sampling.model, {k: v for k, v in options.items() if v is not None})
 
 
 def instructions(
