@@ -179,7 +179,7 @@ class WorkflowRecords:
         attempts = [attempt] if attempt else reader.attempts(row.id, status="open")
         definition = pinned_definition(reader, row.version)
         rows = [reader.step(row.id, attempt.step) for attempt in attempts]
-        lists = [spec_of(definition, step).allowed for step in rows if step is not None]
+        lists = [spec_of(definition, step).allowed for step in filter(None, rows)]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
         alone = any(attempt.driver == RUNNER for attempt in attempts)
         tools = tuple(dict.fromkeys(chain.from_iterable(filter(None, lists))))

@@ -305,17 +305,9 @@ class WorkflowDefinition(_Part):
     @property
     def phases(self) -> list[dict[str, object]]:
         """The steps as midex's list, for either form."""
-        return [
-            {
-                "phase": step.id,
-                "agent": step.persona,
-                "description": step.description,
-                "dependsOn": list(step.needs),
-                "allowParallel": step.parallel,
-                "kind": step.kind,
-            }
-            for step in self.steps
-        ]
+        ours = set(PHASE_FIELDS.values())
+        steps = [step.model_dump(mode="json", include=ours) for step in self.steps]
+        return [{midex: step[name] for midex, name in PHASE_FIELDS.items()} for step in steps]
 
     @property
     def evidence(self) -> tuple[tuple[str, str], ...]:
@@ -343,8 +335,10 @@ def sha256(text: str) -> str:
 PHASE_FIELDS = {
     "phase": "id",
     "agent": "persona",
+    "description": "description",
     "dependsOn": "needs",
     "allowParallel": "parallel",
+    "kind": "kind",
 }
 """Names of fields in midex's form, each with ours."""
 

@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.text.field_faults import faults_of
-from sam_tui.core.workflow.definitions.graph import ancestors
 from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
 
 LLM_STEP = "LLMStepExecutor"
@@ -136,6 +136,12 @@ class Sampling(BaseModel):
         """The fields of requests to a model, those that are set."""
         options = {"temperature": self.temperature, "max_tokens": self.maxTokens}
         return {name: value for name, value in options.items() if value is not None}
+
+
+def sampling_of(step: Step) -> Sampling | None:
+    """The model options in the input of an llm step that a plan has; None for any other step."""
+    task = step.task if step.kind == "llm" else None
+    return Sampling.model_validate(task.input) if task else None
 
 
 def is_stages(value: object) -> bool:
@@ -287,9 +293,8 @@ def _template(payload: Fields, previous: str) -> str:
 def to_stages(steps: Sequence[Step]) -> list[list[dict[str, object]]]:
     """Steps as the seed's stages: each in the first stage after everything that it needs."""
     needs = {step.id: step.needs for step in steps}
-    depth = {id_: len(ancestors(id_, needs)) for id_ in needs}
     level: dict[str, int] = {}
-    for id_ in sorted(needs, key=depth.__getitem__):
+    for id_ in TopologicalSorter(needs).static_order():
         level[id_] = max((level[need] + 1 for need in needs[id_]), default=0)
     stages: list[list[dict[str, object]]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
     for step in steps:

@@ -10,6 +10,7 @@ from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.tooling.offer import canonical
+from sam_tui.core.workflow.definitions.stages import sampling_of
 from sam_tui.core.workflow.drivers.models import purpose_of
 from sam_tui.core.workflow.drivers.run import StepRun, StepTurn
 from sam_tui.core.workflow.execution.context import excerpt
@@ -30,7 +31,7 @@ async def work_in_conversation(run: StepRun, ticket: Ticket) -> None:
     """Work on one attempt in its own conversation; an attempt that another driver left goes on in
     that one's."""
     purpose = purpose_of(ticket.spec.kind, ticket.step, ticket.persona)
-    model = run.models.of(purpose, ticket.spec)
+    model = run.models.of(purpose, sampling_of(ticket.spec))
     left = run.workflows.records.calls_left(ticket.execution_id)
     if left == 0:
         run.pause(ticket, "the budget of model calls is used up")

@@ -181,13 +181,8 @@ def output_of_call(executed: Executed) -> dict[str, object]:
     finished, data = executed.finished, executed.data
     success, code = outcome_of(finished)
     text = finished.text[:_LONGEST]
-    output: dict[str, object] = {
-        "summary": text or finished.summary,
-        "success": success,
-        "ok": finished.ok,
-        "exit_code": code,
-        "text": text,
-    }
+    output: dict[str, object] = {"summary": text or finished.summary, "success": success}
+    output |= {"ok": finished.ok, "exit_code": code, "text": text}
     if data and len(json.dumps(data, ensure_ascii=False, default=str)) <= _LARGEST:
         output["result_data"] = dict(data)
     return output

@@ -108,8 +108,7 @@ def _reusable(case: ExecutionCase, plan: str, steps: Sequence[Step]) -> set[str]
     An agent reads the results of the steps before it; any other step gets the outputs it refers to.
     """
     done = {r.id: r.spec_json for r in case.steps.values() if r.status == "completed"}
-    same = [step for step in steps if done.get(f"{plan}/{step.id}") == _spec_text(step)]
-    before = {step.id: _sources(step) for step in same}
+    before = {s.id: _sources(s) for s in steps if done.get(f"{plan}/{s.id}") == _spec_text(s)}
     ids = {step.id for step in steps}
     while stale := {id_ for id_, named in before.items() if (named & ids) - before.keys()}:
         before = {id_: named for id_, named in before.items() if id_ not in stale}
