@@ -16,7 +16,6 @@ from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
 from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.execution.output import RESULT, SUMMARY
-from sam_tui.core.workflow.execution.tickets import task_folder
 from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE, TASK_MATCHED
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import MODES, ExecutionView, StepView, WorkflowRefused
@@ -223,8 +222,7 @@ class MemoryBank:
     @property
     def folder(self) -> str:
         """The folder of the files among the saved tasks."""
-        created_at = self._workflows.records.execution(self._task).created_at
-        return f"{task_folder(self._task, created_at)}/memory_bank"
+        return f"{self._workflows.records.task_folder(self._task)}/memory_bank"
 
     def first_files(self) -> list[BankFile]:
         """The files that are written before anything is planned or carried out."""

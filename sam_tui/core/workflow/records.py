@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, get_args
 
@@ -103,6 +104,11 @@ class WorkflowRecords:
         query = EventQuery(execution, type=type_, limit=1, newest=True)
         events = self.reader.events(query)
         return str(events[0].data.get(key, "")) if events else ""
+
+    def task_folder(self, execution: str) -> str:
+        """A task's folder among the saved tasks (seed 002, 3.9): by the day (UTC) on which it began."""
+        created = stored_execution(self.reader, execution).created_at
+        return f"tasks_{datetime.fromtimestamp(created, UTC):%m%d%Y}/{execution}"
 
     def summary(self, execution: str, digest: str) -> str:
         """The summary of a result by the SHA-256 of its text; empty where there is none."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from sam_tui.core.clock import Clock
 from sam_tui.core.ports.prompts import DefinitionSource
 from sam_tui.core.ports.workflows import EventRow, WorkflowStore
-from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
+from sam_tui.core.workflow.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.stages import Capability, capabilities_json, capabilities_of
 from sam_tui.core.workflow.execution.case import CAPABILITIES
 from sam_tui.core.workflow.execution.completion import RecordedCall, finish, keep_evidence

@@ -20,7 +20,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.usage import Usage
-from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
+from sam_tui.core.workflow.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction
 from sam_tui.core.workflow.execution.completion import (
@@ -32,7 +32,7 @@ from sam_tui.core.workflow.execution.completion import (
 from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.execution.progress import settled
 from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call
-from sam_tui.core.workflow.execution.tickets import not_running, read_token, redeem
+from sam_tui.core.workflow.execution.tickets import read_token, redeem
 from sam_tui.core.workflow.views import Advanced, WorkflowRefused
 
 
@@ -68,10 +68,7 @@ class Transactions:
         """The open attempt at a step of a running execution. Raises ``WorkflowRefused``."""
         with self.case(execution_id) as case:
             case.require_running()
-            attempts = case.attempts(step=step)
-            if not attempts:
-                raise not_running(case, step)
-            yield case, attempts[0]
+            yield case, case.require_open(step)
 
     @contextmanager
     def redeemed(

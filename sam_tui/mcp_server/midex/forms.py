@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import ArtifactRow, EventRow, FindingRow
-from sam_tui.core.workflow.definitions.catalog import DefinitionView
+from sam_tui.core.workflow.catalog import DefinitionView
 from sam_tui.core.workflow.views import AttemptView, ExecutionView, Ticket
 
 HOST_STEP = "The workbench runs this itself: call workflow.next_step with the token and any output."

@@ -13,7 +13,7 @@ from sam_tui.core.workflow.views import (
 )
 
 if TYPE_CHECKING:
-    from sam_tui.core.workflow.definitions.catalog import DefinitionView
+    from sam_tui.core.workflow.catalog import DefinitionView
 
 
 def definition_object(view: "DefinitionView") -> dict[str, object]:

@@ -16,7 +16,6 @@ from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.drivers.digest import LONG
 from sam_tui.core.workflow.drivers.run import StepRun, outcome_of
 from sam_tui.core.workflow.execution.output import RESULT
-from sam_tui.core.workflow.execution.tickets import task_folder
 from sam_tui.core.workflow.gate import subagent_gate
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import (
@@ -162,8 +161,7 @@ def _in_task(run: StepRun, ticket: Ticket) -> Ticket:
     """Set the task's folder in calls on files of a task, against any other in the plan."""
     if ticket.spec.tool not in _IN_TASK:
         return ticket
-    created = run.workflows.records.execution(ticket.execution_id).created_at
-    folder = f"saved_tasks/{task_folder(ticket.execution_id, created)}/workspace"
+    folder = f"saved_tasks/{run.workflows.records.task_folder(ticket.execution_id)}/workspace"
     return replace(ticket, arguments={**ticket.arguments, "task_folder": folder})
 
 
@@ -179,7 +177,7 @@ def output_of_call(executed: Executed) -> dict[str, object]:
     The data of the result, where it has any, is for references: seed 002's ``result_data``.
     """
     finished, data = executed.finished, executed.data
-    success, code = outcome_of(finished)
+    _, success, code = outcome_of(finished)
     text = finished.text[:_LONGEST]
     output: dict[str, object] = {"summary": text or finished.summary, "success": success}
     output |= {"ok": finished.ok, "exit_code": code, "text": text}

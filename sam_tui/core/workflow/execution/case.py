@@ -186,6 +186,20 @@ class ExecutionCase:
             code, hint = "execution_closed", ""
         raise self.refusal(code, f"Execution {self.row.id} is {state}.", hint=hint, state=state)
 
+    def require_open(self, step: str, attempt: str = "") -> AttemptRow:
+        """The open attempt at a step, of that id. Raises ``WorkflowRefused``, which names what is open."""
+        expected: list[str] = []
+        for row in self.attempts():
+            if row.step == step and attempt in ("", row.id):
+                return row
+            expected.append(row.step)
+        raise WorkflowRefused(
+            "phase_mismatch" if expected or step not in self.steps else "step_not_running",
+            f"Step {step} is not open now; open: {', '.join(expected) or 'none'}.",
+            expected=expected,
+            got=step,
+        )
+
     @cached_property
     def definition(self) -> WorkflowDefinition:
         """The definition that the execution was started with."""
@@ -293,9 +307,9 @@ class ExecutionCase:
         """The steps of current plans; those of replaced plans are left out."""
         return living(list(self.steps.values()))
 
-    def attempts(self, *, step: str = "") -> Sequence[AttemptRow]:
+    def attempts(self) -> Sequence[AttemptRow]:
         """The open attempts."""
-        return self.unit.attempts(self.row.id, step=step, status="open")
+        return self.unit.attempts(self.row.id, status="open")
 
     def tasks(self, step: str) -> Sequence[TaskRow]:
         """The items of a step's present list; none of a step that is not there."""

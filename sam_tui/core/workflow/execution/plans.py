@@ -43,21 +43,22 @@ def plan_items(output: Mapping[str, object]) -> object:
 
 def read_plan(case: ExecutionCase, plan: str, items_given: object) -> tuple[Step, ...]:
     """The steps of a plan in either form. Raises ``WorkflowRefused`` (``output_invalid``), every fault."""
-    if not isinstance(items_given, list) or not items_given:
-        raise output_refused("plan", plan, ["steps must be a list that is not empty"])
-    items = cast("list[object]", items_given)
+    items = cast("list[object]", items_given) if isinstance(items_given, list) else []
     reader = StageReader(case.capabilities)
     if is_stages(items):
         reader.read(items)
-        if not reader.steps and not reader.faults:
-            raise output_refused("plan", plan, ["there is no sub-task in any stage"])
     else:
         _read_steps(case, plan, items, reader)
-    if len(reader.steps) > MOST_CHILDREN:
-        raise output_refused(
-            "plan", plan, [f"{len(reader.steps)} steps are more than {MOST_CHILDREN}"]
-        )
-    if faults := [*reader.faults, *_child_faults(case, plan, reader)]:
+    count = len(reader.steps)
+    if not items:
+        faults = ["steps must be a list that is not empty"]
+    elif not count and not reader.faults:
+        faults = ["there is no sub-task in any stage"]
+    elif count > MOST_CHILDREN:
+        faults = [f"{count} steps are more than {MOST_CHILDREN}"]
+    else:
+        faults = [*reader.faults, *_child_faults(case, plan, reader)]
+    if faults:
         raise output_refused("plan", plan, faults)
     return tuple(step for _, step in reader.steps)
 

@@ -10,7 +10,7 @@ import binascii
 import hashlib
 import json
 import secrets
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, cast
 
 from sam_tui.core.clock import iso
@@ -68,11 +68,6 @@ def read_token(token: str) -> dict[str, str]:
         ) from error
 
 
-def task_folder(execution: str, created_at: float) -> str:
-    """A task's folder among the saved tasks (seed 002, 3.9): by the day (UTC) on which it began."""
-    return f"tasks_{datetime.fromtimestamp(created_at, UTC):%m%d%Y}/{execution}"
-
-
 def redeem(
     transaction: Transaction, token: str, execution_id: str = ""
 ) -> tuple[ExecutionCase, AttemptRow]:
@@ -95,26 +90,12 @@ def redeem(
     if now < row.issued_at - LIFETIME:
         why = "That token is more than 24 hours ahead: the clock was set back."
         raise refused_token("token_expired", why, step=row.step)
-    for attempt in case.attempts(step=row.step):
-        if attempt.id == row.attempt:
-            return case, attempt
-    raise not_running(case, row.step)
+    return case, case.require_open(row.step, row.attempt)
 
 
 def refused_token(code: str, message: str, **step: str) -> WorkflowRefused:
     """The refusal of a token; its details name the ``step`` of one that was issued for this execution."""
     return WorkflowRefused(code, message, hint="Read the current step for a valid token.", **step)
-
-
-def not_running(case: ExecutionCase, step: str) -> WorkflowRefused:
-    """The refusal of work on a step that is not open: which are, and which was meant."""
-    expected = [attempt.step for attempt in case.attempts()]
-    return WorkflowRefused(
-        "phase_mismatch" if expected or step not in case.steps else "step_not_running",
-        f"Step {step} is not open now; open: {', '.join(expected) or 'none'}.",
-        expected=expected,
-        got=step,
-    )
 
 
 def issue(case: ExecutionCase, attempt: AttemptRow) -> Ticket:
