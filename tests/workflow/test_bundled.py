@@ -263,5 +263,5 @@ async def test_no_change_begins_before_the_test_was_seen_to_fail(
 @pytest.mark.requirement("workflow:bundled")
 def test_looking_steps_of_bundled_workflows_can_change_nothing(bundled: Bench) -> None:
     for name in ("security-audit", "review-changes"):
-        for step in bundled.workflows.catalog.find(name).steps:
+        for step in bundled.workflows.catalog.view(name).definition.steps:
             assert step.kind == "tool" or step.tools == ("read",)

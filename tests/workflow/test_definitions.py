@@ -32,7 +32,7 @@ def test_midex_s_form_is_taken_as_it_is(bench: Bench) -> None:
         "phase": "build", "agent": "architect", "description": "b", "dependsOn": ["design"],
         "allowParallel": False, "kind": "agent",
     }  # fmt: skip
-    policy = bench.workflows.catalog.find("flow").policy
+    policy = bench.workflows.catalog.view("flow").definition.policy
     assert (policy.attempts, policy.parallel) == (3, 6)
 
 

@@ -83,7 +83,7 @@ def test_phases_follow_one_another_to_the_end_each_with_a_new_token(bench: Bench
 def test_progress_and_totals_come_from_the_definition(bench: Bench) -> None:
     done = begin_feature(bench)
     totals = bench.workflows.records.execution(done.execution_id).totals
-    assert (totals.total, totals.running, totals.pending) == (3, 1, 2)
+    assert [totals[name] for name in ("total", "running", "pending")] == [3, 1, 2]
     bench.workflows.advance(done.opened[0].token, DONE)
     assert bench.workflows.records.execution(done.execution_id).progress == "1/3"
 

@@ -68,7 +68,7 @@ def test_a_phase_without_its_payload_is_refused_and_nothing_moves(phased: Bench,
 @pytest.mark.requirement("workflow:phased")
 @pytest.mark.parametrize("step", sorted(TOOLS))
 def test_each_phase_has_the_tools_of_the_seed(phased: Bench, step: str) -> None:
-    definition = phased.workflows.catalog.find("phased").step(step)
+    definition = phased.workflows.catalog.view("phased").definition.step(step)
     assert definition is not None
     given, kept = TOOLS[step]
     for name in given:

@@ -180,7 +180,7 @@ class Executions(RuleBasedStateMachine):
             return
         tickets = self.bench.workflows.tickets(self.execution, mint=False)
         for key in KEYS:
-            allowed = any(allows(ticket.tools, key) for ticket in tickets)
+            allowed = any(allows(ticket.spec.allowed, key) for ticket in tickets)
             assert (gate(key) == "") == allowed
         assert gate("workflow.advance") == ""
 

@@ -262,7 +262,7 @@ def test_a_plan_becomes_steps_and_what_follows_waits_for_all_of_them(bench: Benc
     bench.workflows.submit(done.execution_id, "plan/b", {"summary": "B"})
     done = bench.workflows.submit(done.execution_id, "plan/c", DONE)
     assert (opened(done), done.opened[0].instructions) == (["end"], "end B")
-    assert bench.workflows.records.execution(done.execution_id).totals.total == 5
+    assert bench.workflows.records.execution(done.execution_id).totals["total"] == 5
 
 
 @pytest.mark.requirement("workflow:plan")

@@ -108,7 +108,7 @@ def test_no_payload_writes_what_the_engine_owns(phased: Bench) -> None:
     assert (done.execution_id, view.state, view.effectiveness) == (execution, "running", 0.8)
     task = done.opened[0].task
     assert task is not None
-    assert (done.opened[0].step, task.position, done.opened[0].tools != ("*",)) == (
+    assert (done.opened[0].step, task.position, done.opened[0].spec.allowed != ("*",)) == (
         "execute", 1, True,
     )  # fmt: skip
 

@@ -127,7 +127,7 @@ def test_stages_wait_for_one_another_and_references_are_filled_in_whole_and_insi
     done = planned.workflows.submit(execution, "plan/b", {"summary": "B", "text": "bee"})
     assert opened(done) == ["plan/c"]
     third = ticket(done, "plan/c")
-    assert (third.persona, third.tool) == ("Talker", "voice.murmur")
+    assert (third.persona, third.spec.tool) == ("Talker", "voice.murmur")
     assert third.arguments == {"text": [1, 2], "also": "got bee!"}
     done = planned.workflows.submit(execution, "plan/c", {"summary": "C"})
     assert "say C" in ticket(done, "plan/d").instructions

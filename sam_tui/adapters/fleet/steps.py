@@ -152,7 +152,7 @@ class StepQueues:
             sub_task_id=f"step-{_digest(name)}",
             parent_task_id=self._parent(ticket.execution_id),
             assigned_agent_role=ticket.persona,
-            tool_name=ticket.tool,
+            tool_name=ticket.spec.tool,
             sub_task_input=dict(ticket.arguments),
             narrative_step=ticket.instructions[:2000],
             stepId=ticket.step.rpartition("/")[2],

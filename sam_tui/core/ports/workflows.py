@@ -16,7 +16,7 @@ from sam_tui.core.ports.prompts import Origin
 ExecutionState = Literal[
     "idle", "running", "paused", "completed", "failed", "abandoned", "diverged"
 ]
-StepStatus = Literal["pending", "running", "completed", "failed", "skipped"]
+StepStatus = Literal["completed", "failed", "running", "pending", "skipped"]
 AttemptStatus = Literal["open", "completed", "failed", "timed_out", "cancelled"]
 TaskStatus = Literal["pending", "running", "completed", "failed"]
 Severity = Literal["info", "low", "medium", "high", "critical"]

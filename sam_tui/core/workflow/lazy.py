@@ -6,7 +6,7 @@ those that work on a step.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sam_tui.core.bus import Bus
@@ -35,25 +35,19 @@ class WorkflowPlaces:
     used: Callable[[], bool]
 
 
+@dataclass(slots=True, eq=False)
 class LazyWorkflows:
     """Opens workflows on first use, and answers for conversations: gate, phase and reminder."""
 
-    def __init__(
-        self,
-        folders: WorkflowPlaces,
-        clock: Clock,
-        bus: Bus,
-        tools: Callable[[], Mapping[str, str]] | None = None,
-    ) -> None:
-        self._tools = tools
-        self._places = folders
-        self._clock = clock
-        self._bus = bus
-        self._store: WorkflowStore | None = None
-        self._workflows: Workflows | None = None
-        self._recorder: EvidenceRecorder | None = None
-        self._new: set[ConversationId] = set()
-        self._drivers: dict[str, ConversationId] = {}
+    sources: WorkflowPlaces
+    clock: Clock
+    bus: Bus
+    tools: Callable[[], Mapping[str, str]] | None = None
+    _store: "WorkflowStore | None" = None
+    _workflows: "Workflows | None" = None
+    _recorder: "EvidenceRecorder | None" = None
+    _new: set[ConversationId] = field(default_factory=set[ConversationId])
+    _drivers: dict[str, ConversationId] = field(default_factory=dict[str, ConversationId])
 
     def on_conversation(self, conversation: ConversationId) -> None:
         """A conversation began in this program: before a workflow is opened here it is in no phase."""
@@ -64,9 +58,9 @@ class LazyWorkflows:
         if self._workflows is None:
             from sam_tui.core.workflow.service import Workflows
 
-            source = self._places.source()
+            source = self.sources.source()
             self._workflows = Workflows(
-                self._opened(), source, self._clock, self._announce, self._tools
+                self._opened(), source, self.clock, self._announce, self.tools
             )
         return self._workflows
 
@@ -75,7 +69,7 @@ class LazyWorkflows:
         if self._recorder is None:
             from sam_tui.core.workflow.drivers.run import EvidenceRecorder
 
-            self._recorder = EvidenceRecorder(self.workflows(), self._bus)
+            self._recorder = EvidenceRecorder(self.workflows(), self.bus)
         return self._recorder
 
     def flush(self) -> None:
@@ -114,14 +108,13 @@ class LazyWorkflows:
             return True
         if conversation in self._new:
             return False
-        if self._store is None and not self._places.used():
+        if self._store is None and not self.sources.used():
             return False
         reader = self._opened().reader
         return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
 
     def _opened(self) -> "WorkflowStore":
-        if self._store is None:
-            self._store = self._places.store()
+        self._store = self._store or self.sources.store()
         return self._store
 
     def _announce(self, row: "EventRow") -> None:
@@ -131,4 +124,4 @@ class LazyWorkflows:
             execution = self._opened().reader.execution(row.execution)
             conversation = ConversationId(execution.conversation if execution else "")
             self._drivers[row.execution] = conversation
-        self._bus.publish(WorkflowMoved(conversation, row.execution, row.type, row.step, row.seq))
+        self.bus.publish(WorkflowMoved(conversation, row.execution, row.type, row.step, row.seq))

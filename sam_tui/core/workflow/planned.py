@@ -16,10 +16,9 @@ from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
 from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.execution.output import RESULT, SUMMARY
-from sam_tui.core.workflow.execution.tickets import task_folder
 from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE, TASK_MATCHED
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import MODES, Advanced, ExecutionView, StepView, WorkflowRefused
+from sam_tui.core.workflow.views import MODES, ExecutionView, StepView, WorkflowRefused
 
 PLAN = "plan"
 """The name of the bundled workflow that makes a plan."""
@@ -57,27 +56,23 @@ class PlannedTasks:
         Raises ``UsageError`` for a mode or a lack, ``WorkflowRefused`` as ``start`` and ``decide`` do,
         and ``ConfigurationError`` where there is no model for a step of it; nothing has begun then.
         """
-        execution = self._begun(task, mode, task_id=task_id, name=name, service=service)
-        if service:
-            note = {"service": service}
-            self._workflows.notes.add_note(execution, SERVICE_CHOSEN, note)
-        return execution
-
-    def _begun(self, task: str, mode: str, *, task_id: str, name: str, service: str) -> str:
         if mode not in MODES:
             raise UsageError(f"There is no mode {mode!r}.", hint=f"One of: {', '.join(MODES)}.")
         if mode in ("EXECUTE_FULL_PLAN", "PLAN_ONLY"):
             if not task.strip():
                 raise UsageError("The task is missing.")
-            hold = mode == "PLAN_ONLY"
-            return self._planned(task, hold=hold, name=name, service=service).execution_id
-        if not task_id:
+            execution = self._planned(task, hold=mode == "PLAN_ONLY", name=name, service=service)
+        elif not task_id:
             raise UsageError(f"{mode} needs the id of a task.")
-        if mode == "EXECUTE_PLANNED_TASK":
-            return self._carried_out(task_id, service)
-        self._require_models(self._workflows.catalog.certain(SYNTHESIZE), service)
-        params = {"task": task or self.task_of(task_id), "material": self._material(task_id)}
-        return self._workflows.start(SYNTHESIZE, params, execution_id=name).execution_id
+        elif mode == "EXECUTE_PLANNED_TASK":
+            execution = self._carried_out(task_id, service)
+        else:
+            self._require_models(self._workflows.catalog.certain(SYNTHESIZE), service)
+            params = {"task": task or self.task_of(task_id), "material": self._material(task_id)}
+            execution = self._workflows.start(SYNTHESIZE, params, execution_id=name).execution_id
+        if service:
+            self._workflows.notes.add_note(execution, SERVICE_CHOSEN, {"service": service})
+        return execution
 
     def replan(self, task_id: str, why: str) -> None:
         """Have the plan of a task made anew for a person's reason; it costs no budget."""
@@ -115,18 +110,18 @@ class PlannedTasks:
             "parentTaskId": task_id,
         }
 
-    def _planned(self, task: str, *, hold: bool, name: str, service: str) -> Advanced:
+    def _planned(self, task: str, *, hold: bool, name: str, service: str) -> str:
         """By the template whose matcher fits, else by a planner."""
         match = self._workflows.catalog.match(task)
         planning = {"task": task, "review": "true" if hold else "false"}
         workflow, params = match or (PLAN, planning)
-        if not (hold and match):
+        idle = hold and match is not None
+        if not idle:
             self._require_models(self._workflows.catalog.certain(workflow), service)
-        held = hold and match is not None
-        done = self._workflows.start(workflow, params, execution_id=name, hold=held)
+        done = self._workflows.start(workflow, params, execution_id=name, hold=idle)
         if match is not None:
             self._workflows.notes.add_note(done.execution_id, TASK_MATCHED, {"task": task})
-        return done
+        return done.execution_id
 
     def _carried_out(self, task_id: str, service: str) -> str:
         """Approve a waiting plan, reopen failed steps, or resume a paused execution."""
@@ -181,15 +176,12 @@ class PlannedTasks:
 
 def final_answer(steps: Sequence[StepView]) -> str | None:
     """Return the answer of the final step, else of the last step; None before it exists."""
-    outputs: dict[str, Mapping[str, object]] = {
-        s.id: s.output for s in steps if s.output is not None
-    }
-    for step in steps:
-        final = (step.output or {}).get("final_step") if step.kind == "plan" else ""
-        if final and f"{step.id}/{final}" in outputs:
-            return str(outputs[f"{step.id}/{final}"].get("summary", ""))
-    last = [step for step in steps if not step.parent and step.kind != "plan"]
-    return str(last[-1].output.get("summary", "")) if last and last[-1].output is not None else None
+    outputs = {step.id: step.output for step in steps}
+    plans = [step for step in steps if step.kind == "plan"]
+    finals = [outputs.get(f"{s.id}/{(s.output or {}).get('final_step')}") for s in plans]
+    last = [step.output for step in steps if not step.parent and step.kind != "plan"]
+    answer = next(filter(None, finals), last[-1] if last else None)
+    return None if answer is None else str(answer.get("summary", ""))
 
 
 def _is_planned(view: ExecutionView) -> bool:
@@ -230,22 +222,19 @@ class MemoryBank:
     @property
     def folder(self) -> str:
         """The folder of the files among the saved tasks."""
-        created_at = self._workflows.records.execution(self._task).created_at
-        return f"{task_folder(self._task, created_at)}/memory_bank"
+        return f"{self._workflows.records.task_folder(self._task)}/memory_bank"
 
     def first_files(self) -> list[BankFile]:
         """The files that are written before anything is planned or carried out."""
-        return [
-            ("task_definition.md", f"# Task\n\n{self._planned.task_of(self._task)}\n"),
-            self._context(),
-        ]
+        task = f"# Task\n\n{self._planned.task_of(self._task)}\n"
+        return [("task_definition.md", task), self._context()]
 
     def step_files(self) -> list[BankFile]:
         """The files that are written when a step has ended: decisions where some followed the last look."""
         events = self._events(self._seen)
         self._seen = events[-1].seq if events else self._seen
         decided = any(event.type in _DECISIONS for event in events)
-        return [self._context(), *([self._decisions()] if decided else ())]
+        return [self._context(), self._decisions()] if decided else [self._context()]
 
     def last_files(self) -> list[BankFile]:
         """The files that are written once the task has ended or waits for a person."""
@@ -275,10 +264,8 @@ class MemoryBank:
         lines = ["# Decisions and learnings", ""]
         for event in self._events():
             if event.type in _DECISIONS:
-                data = event.data.items()
-                about = "; ".join(
-                    f"{name}: {value}" for name, value in data if name != "fingerprint"
-                )
+                facts = {k: v for k, v in event.data.items() if k != "fingerprint"}
+                about = "; ".join(f"{name}: {value}" for name, value in facts.items())
                 lines.append(f"- {iso(event.at)} {_DECISIONS[event.type]} ({event.step}): {about}")
         return "key_decisions_and_learnings.md", "\n".join(lines) + "\n"
 
@@ -333,7 +320,7 @@ def _log(executed: object, message: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entry(event: EventRow) -> dict[str, object]:
+def _entry(event: EventRow) -> Fields:
     """An entry of the journal."""
     return {
         "timestamp": iso(event.at),

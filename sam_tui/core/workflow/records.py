@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
-from typing import Any
+from typing import Any, get_args
 
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
@@ -13,6 +14,7 @@ from sam_tui.core.ports.workflows import (
     ExecutionRow,
     FindingQuery,
     StepRow,
+    StepStatus,
     WorkflowReader,
 )
 from sam_tui.core.usage import Usage
@@ -35,7 +37,6 @@ from sam_tui.core.workflow.views import (
     Phase,
     StepView,
     TextChunk,
-    Totals,
     WorkflowRefused,
 )
 
@@ -86,14 +87,6 @@ class WorkflowRecords:
         rows = living(self.reader.steps(execution))
         return tuple(spec_of(definition, r) for r in rows if r.parent or not definition.plans)
 
-    def spec(self, execution: str, step: str) -> Step:
-        """Return the definition of a stored step."""
-        row = self.reader.step(execution, step)
-        _, definition = self._pinned(execution)
-        if row is None:
-            raise WorkflowRefused("step_unknown", f"There is no step {step!r}.")
-        return spec_of(definition, row)
-
     def is_task(self, execution: str) -> bool:
         """Whether it is a task of seed 002: a planned one, a template, or a synthesis."""
         _, definition = self._pinned(execution)
@@ -111,6 +104,11 @@ class WorkflowRecords:
         query = EventQuery(execution, type=type_, limit=1, newest=True)
         events = self.reader.events(query)
         return str(events[0].data.get(key, "")) if events else ""
+
+    def task_folder(self, execution: str) -> str:
+        """A task's folder among the saved tasks (seed 002, 3.9): by the day (UTC) on which it began."""
+        created = stored_execution(self.reader, execution).created_at
+        return f"tasks_{datetime.fromtimestamp(created, UTC):%m%d%Y}/{execution}"
 
     def summary(self, execution: str, digest: str) -> str:
         """The summary of a result by the SHA-256 of its text; empty where there is none."""
@@ -187,10 +185,13 @@ class WorkflowRecords:
         attempts = [attempt] if attempt else reader.attempts(row.id, status="open")
         definition = pinned_definition(reader, row.version)
         rows = [reader.step(row.id, attempt.step) for attempt in attempts]
-        lists = [spec_of(definition, step).allowed for step in rows if step is not None]
+        lists = [spec_of(definition, step).allowed for step in filter(None, rows)]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
         alone = any(attempt.driver == RUNNER for attempt in attempts)
-        return Phase(row.id, row.workflow, names, _tools_of(lists), row.state, alone)
+        tools = tuple(dict.fromkeys(chain.from_iterable(filter(None, lists))))
+        return Phase(
+            row.id, row.workflow, names, None if None in lists else tools, row.state, alone
+        )
 
     def digest(self, conversation: str) -> str:
         """The reminder: phase, tools, tasks, last failure, budgets and findings; empty without a phase."""
@@ -229,15 +230,13 @@ class WorkflowRecords:
 
     def used(self, execution: str) -> tuple[int, Usage]:
         """Return how many model calls an execution made, and their usage."""
-        calls, usage = 0, Usage()
+        total, usage = 0, Usage()
         query = EventQuery(execution, type="model_used", limit=100_000)
         for event in self.reader.events(query):
-            data = event.data
-            calls += data["calls"]
-            usage = usage.plus(
-                Usage(data["input_tokens"], output_tokens=data["output_tokens"], cost=data["cost"])
-            )
-        return calls, usage
+            fields = event.data
+            total += fields.pop("calls")
+            usage = usage.plus(Usage(**fields))
+        return total, usage
 
     def effectiveness(self, execution: str) -> float:
         """Return seed 001's measure, from how attempts ended and the evidence; 0.3 to 1.0."""
@@ -258,10 +257,11 @@ class WorkflowRecords:
     def _view(self, row: ExecutionRow) -> ExecutionView:
         steps = living(self.reader.steps(row.id))
         policy = pinned_definition(self.reader, row.version).policy
+        count = Counter(step.status for step in steps)
         return ExecutionView(
             **_fields(row),
             current=tuple(step.id for step in steps if step.status == "running"),
-            totals=_totals(steps),
+            totals={"total": len(steps), **{s: count[s] for s in get_args(StepStatus)}},
             rollbacks_left=max(0, policy.rollbacks - row.rollbacks),
             replans_left=max(0, policy.replans - row.replans),
             effectiveness=self.effectiveness(row.id),
@@ -283,12 +283,6 @@ class WorkflowRecords:
         )
 
 
-def _tools_of(lists: Sequence[Sequence[str] | None]) -> tuple[str, ...] | None:
-    """The tools of several steps, each once; None if one of them may use all."""
-    tools = dict.fromkeys(chain.from_iterable(filter(None, lists)))
-    return None if None in lists else tuple(tools)
-
-
 def _line(text: str) -> str:
     """One line that cannot be a tag: much of it comes from models and files."""
     line = " ".join(text.split())
@@ -298,12 +292,6 @@ def _line(text: str) -> str:
 def _fields(row: Any) -> dict[str, Any]:
     """Return the fields of a row; ``asdict`` would copy every value."""
     return {name: getattr(row, name) for name in row.__slots__}
-
-
-def _totals(steps: Sequence[StepRow]) -> Totals:
-    count = Counter[str](step.status for step in steps)
-    statuses = ("completed", "failed", "running", "pending", "skipped")
-    return Totals(len(steps), *(count[status] for status in statuses))
 
 
 def _persona(spec: Step, params: Mapping[str, object]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from sam_tui.core.clock import Clock
 from sam_tui.core.ports.prompts import DefinitionSource
 from sam_tui.core.ports.workflows import EventRow, WorkflowStore
-from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
+from sam_tui.core.workflow.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.stages import Capability, capabilities_json, capabilities_of
 from sam_tui.core.workflow.execution.case import CAPABILITIES
 from sam_tui.core.workflow.execution.completion import RecordedCall, finish, keep_evidence
@@ -39,10 +39,7 @@ from sam_tui.core.workflow.views import Advanced, Failure, Ticket, VerbName
 class Workflows:
     """The verbs on executions, each one transaction that checks, changes and opens what follows.
 
-    ``catalog`` has the definitions, ``records`` the stored executions, ``notes`` adds artifacts,
-    findings and evidence, ``claims`` maps conversations to steps, ``upkeep`` looks after the store.
-    ``tools`` are descriptions of callable tools, by name. ``announce`` gets each event after its
-    commit.
+    ``tools`` are descriptions of callable tools, by name. ``announce`` gets each event after its commit.
     """
 
     def __init__(
@@ -58,10 +55,8 @@ class Workflows:
         self.catalog = WorkflowCatalog(source)
         self.records = WorkflowRecords(store.reader)
         self.notes = WorkflowNotes(self._transactions)
-        self.claims = StepClaims(store, self._transactions)
+        self.claims = StepClaims(self._transactions)
         self.upkeep = StoreUpkeep(store, self.catalog, clock)
-
-    # -- verbs ---------------------------------------------------------------------------------
 
     def start(
         self,
@@ -79,7 +74,7 @@ class Workflows:
         ``workflow_invalid``, ``persona_unknown``, ``params_invalid``, ``execution_exists``,
         ``execution_id_invalid``, ``conversation_busy``.
         """
-        definition = self.catalog.find(name)
+        definition = self.catalog.view(name).definition
         values = checked_params(definition, params or {})
         texts = needed_personas(definition, self.catalog.personas(), values)
         if definition.plans:
@@ -101,14 +96,11 @@ class Workflows:
     def advance(self, token: str, output: object, *, execution_id: str = "") -> Advanced:
         """Finish the step of ``token``, and open the next steps: one transaction.
 
-        ``output`` is ``{"summary": str, ...}`` as the step's schema says, with optional
-        ``artifacts``, ``findings``, ``suggested_findings`` and ``next_step_recommendation``; plain
-        text counts as the summary. With ``execution_id`` a token of another is refused. Codes:
-        ``token_malformed``, ``token_forged``, ``token_foreign``, ``token_replayed``,
-        ``token_revoked``, ``token_expired``, ``execution_paused``, ``execution_closed``,
-        ``step_not_running``, ``phase_mismatch``, ``output_invalid`` (the token stays good). A step
-        that is over its deadline is timed out instead: its ``on_fail`` decides, see ``outcome``.
-        The output of a human step must come from a person: who serves a model asks one first.
+        ``output`` is a ``StepOutput`` as the step's schema says; plain text counts as the summary. With
+        ``execution_id`` a token of another is refused. Codes: those of docs/workflows.md, "Tokens".
+        A step that is over its deadline is timed out instead: its ``on_fail`` decides, see
+        ``outcome``. The output of a human step must come from a person: who serves a model asks one
+        first.
         """
         with self._transactions.redeemed(token, execution_id) as (case, attempt):
             if overdue(case, attempt):
@@ -181,16 +173,13 @@ class Workflows:
 
     def expire(self) -> tuple[Advanced, ...]:
         """Time out attempts over their deadline, in every running execution."""
-        running = self._transactions.reader.executions(state="running", limit=10_000)
-        ended = [self._expire(row.id) for row in running]
-        return tuple(done for done in ended if done is not None)
-
-    def _expire(self, execution_id: str) -> Advanced | None:
-        with self._transactions.case(execution_id) as case:
-            if case.row.state != "running":
-                return None
-            late = next((a for a in case.attempts() if overdue(case, a)), None)
-            return time_out(case, late) if late is not None or overdue(case) else None
+        ended: list[Advanced] = []
+        for row in self.records.reader.executions(state="running", limit=10_000):
+            with self._transactions.case(row.id) as case:
+                late = next((a for a in case.attempts() if overdue(case, a)), None)
+                if case.row.state == "running" and (late is not None or overdue(case)):
+                    ended.append(time_out(case, late))
+        return tuple(ended)
 
     def tickets(
         self, execution_id: str, *, mint: bool = True, but: Collection[tuple[str, int]] = ()

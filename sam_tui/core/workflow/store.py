@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,12 +16,11 @@ from sam_tui.core.ports.workflows import (
     EventRow,
     FindingRow,
     KnownFile,
-    WorkflowReader,
     WorkflowStore,
 )
 from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.usage import Usage
-from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
+from sam_tui.core.workflow.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction
 from sam_tui.core.workflow.execution.completion import (
@@ -33,35 +32,28 @@ from sam_tui.core.workflow.execution.completion import (
 from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.execution.progress import settled
 from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call
-from sam_tui.core.workflow.execution.tickets import not_running, read_token, redeem
+from sam_tui.core.workflow.execution.tickets import read_token, redeem
 from sam_tui.core.workflow.views import Advanced, WorkflowRefused
 
 
+@dataclass(frozen=True, slots=True)
 class Transactions:
     """Write transactions of one store. ``announce`` gets each event after its commit."""
 
-    def __init__(
-        self, store: WorkflowStore, clock: Clock, announce: Callable[[EventRow], None]
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._announce = announce
-
-    @property
-    def reader(self) -> WorkflowReader:
-        """Reads the committed state."""
-        return self._store.reader
+    store: WorkflowStore
+    clock: Clock
+    announce: Callable[[EventRow], None]
 
     @contextmanager
     def begin(self) -> Generator[Transaction]:
         """A transaction that is committed where the block ends without an error."""
-        with self._store.unit() as unit:
-            now = self._clock.now()
-            unit.follow_clock(now, self._clock.monotonic(), boot())
+        with self.store.unit() as unit:
+            now = self.clock.now()
+            unit.follow_clock(now, self.clock.monotonic(), boot())
             transaction = Transaction(unit, now)
             yield transaction
         for event in transaction.events:
-            self._announce(event)
+            self.announce(event)
 
     @contextmanager
     def case(self, execution_id: str) -> Generator[ExecutionCase]:
@@ -76,10 +68,7 @@ class Transactions:
         """The open attempt at a step of a running execution. Raises ``WorkflowRefused``."""
         with self.case(execution_id) as case:
             case.require_running()
-            attempts = case.attempts(step=step)
-            if not attempts:
-                raise not_running(case, step)
-            yield case, attempts[0]
+            yield case, case.require_open(step)
 
     @contextmanager
     def redeemed(
@@ -107,13 +96,22 @@ class Transactions:
 class StepClaims:
     """Claims on the open steps of one store."""
 
-    def __init__(self, store: WorkflowStore, transactions: Transactions) -> None:
-        self._store = store
+    def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
+        self.hold = transactions.store.hold
 
-    def hold(self, execution_id: str) -> AbstractContextManager[bool]:
-        """Be the one process that drives an execution; False when another does. Death lets go."""
-        return self._store.hold(execution_id)
+    @contextmanager
+    def drive(self, execution_id: str) -> Generator[None]:
+        """``hold`` an execution. Raises ``WorkflowRefused`` (``execution_held``) when another does."""
+        with self.hold(execution_id) as mine:
+            if not mine:
+                raise WorkflowRefused(
+                    "execution_held",
+                    f"Another process drives execution {execution_id}.",
+                    hint="Wait for it, or pause it first.",
+                    execution_id=execution_id,
+                )
+            yield
 
     def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
         """Note the worker of a step's open attempt, and its conversation."""
@@ -122,7 +120,8 @@ class StepClaims:
 
     def owner(self, execution_id: str, step: str) -> str:
         """The conversation that the open attempt at a step was claimed for, or nothing."""
-        attempts = self._store.reader.attempts(execution_id, step=step, status="open")
+        reader = self._transactions.store.reader
+        attempts = reader.attempts(execution_id, step=step, status="open")
         return attempts[0].conversation if attempts else ""
 
     def begin_call(
@@ -294,7 +293,7 @@ class WorkflowNotes:
 
     def add_evidence(self, calls: Sequence[RecordedCall]) -> None:
         """Keep calls as evidence of the attempts that their conversations work on."""
-        attempts = [self._transactions.reader.attempt_of(call.conversation) for call in calls]
+        attempts = [self._transactions.store.reader.attempt_of(call.conversation) for call in calls]
         for execution in dict.fromkeys(a.execution for a in attempts if a is not None):
             with self._transactions.case(execution) as case:
                 keep_evidence(case, calls)

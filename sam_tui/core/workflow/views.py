@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.inquiry import chosen
 from sam_tui.core.ports.workflows import AttemptRow, ExecutionRow, ExecutionState, StepRow, TaskRow
+
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.definitions.model import Step
 
 RUNNER = "sam-tui run"
 """The driver of a step that has its own conversation."""
@@ -54,26 +57,17 @@ Outcome = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class ModelWish:
-    """The model that a step asks for: its name, and further fields of its requests."""
-
-    model: str = ""
-    options: Mapping[str, object] = field(default_factory=dict[str, object])
-
-
-@dataclass(frozen=True, slots=True)
 class Ticket:
     """An open step with its instructions, and the step token that completes it.
 
-    ``tools`` is the allow-list (None: every tool); ``persona_text`` is the pinned persona;
-    ``instructions`` is the step's prompt with its references filled in; ``output_schema`` is what
-    ``advance`` will ask of the output (None: only a ``summary``).
+    ``spec`` is its definition; ``persona``, ``instructions``, ``inputs`` and ``arguments`` are those of
+    it with the references filled in; ``persona_text`` is the pinned persona.
     """
 
     execution_id: str
     workflow: str
     step: str
-    kind: str
+    spec: "Step"
     attempt: int
     token: str = field(repr=False)
     expires_at: float
@@ -81,19 +75,9 @@ class Ticket:
     persona_text: str
     instructions: str
     inputs: Mapping[str, object]
-    tools: tuple[str, ...] | None
-    output_schema: Mapping[str, object] | None
+    arguments: Mapping[str, object]
     deadline: float | None
-    task: TaskRow | None = None
-    tool: str = ""
-    """The operation that a tool step calls with ``arguments``."""
-    arguments: Mapping[str, object] = field(default_factory=dict[str, object])
-    choices: tuple[str, ...] = ()
-    """The possible answers of a human step; empty for any text."""
-    max_calls: int | None = None
-    """The most model calls of one attempt; None for no limit of its own."""
-    wish: ModelWish = field(default_factory=ModelWish)
-    """The model that the step requests."""
+    task: TaskRow | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,28 +123,16 @@ class AttemptView(AttemptRow):
     persona: str
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Steps by status; ``total`` counts the definition's steps and those that plans added."""
-
-    total: int
-    completed: int
-    failed: int
-    running: int
-    pending: int
-    skipped: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionView(ExecutionRow):
-    """One execution. ``progress`` is ``completed/total`` in steps; ``effectiveness`` is derived.
+    """One execution. ``totals`` are its steps by status, and ``total``, with those that plans added.
 
     ``effectiveness`` starts at 0.8, gains 0.1 for each attempt that its evidence bears out and loses
     0.1 for each failed one, within 0.3 and 1.0 (seed 001).
     """
 
     current: tuple[str, ...]
-    totals: Totals
+    totals: Mapping[str, int]
     rollbacks_left: int
     replans_left: int
     effectiveness: float
@@ -168,7 +140,7 @@ class ExecutionView(ExecutionRow):
     @property
     def progress(self) -> str:
         """Completed steps of all steps, as ``3/7``."""
-        return f"{self.totals.completed}/{self.totals.total}"
+        return f"{self.totals['completed']}/{self.totals['total']}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,14 +221,4 @@ def output_refused(
         step=step,
         faults=list(faults),
         **details,
-    )
-
-
-def execution_held(execution_id: str) -> WorkflowRefused:
-    """The refusal to drive what another drives."""
-    return WorkflowRefused(
-        "execution_held",
-        f"Another process drives execution {execution_id}.",
-        hint="Wait for it, or pause it first.",
-        execution_id=execution_id,
     )

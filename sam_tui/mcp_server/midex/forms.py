@@ -1,11 +1,10 @@
 """The resources and tools of seed 003 as plain JSON: names and shapes are the seed's."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import ArtifactRow, EventRow, FindingRow
-from sam_tui.core.workflow.definitions.catalog import DefinitionView
+from sam_tui.core.workflow.catalog import DefinitionView
 from sam_tui.core.workflow.views import AttemptView, ExecutionView, Ticket
 
 HOST_STEP = "The workbench runs this itself: call workflow.next_step with the token and any output."
@@ -53,25 +52,25 @@ def details_form(view: DefinitionView) -> dict[str, object]:
 
 def step_form(ticket: Ticket) -> dict[str, object]:
     """An open step as JSON: instructions, tools, schema of its output, deadline and token."""
-    hint = {"tool": HOST_STEP, "human": HUMAN_STEP}.get(ticket.kind, "")
+    hint = {"tool": HOST_STEP, "human": HUMAN_STEP}.get(ticket.spec.kind, "")
     parts = [part for part in (ticket.instructions, hint) if part]
     form: dict[str, object] = {
         "step_name": ticket.step,
-        "kind": ticket.kind,
+        "kind": ticket.spec.kind,
         "attempt": ticket.attempt,
         "agent_name": ticket.persona,
         "agent_content": ticket.persona_text,
         "instructions": "\n\n".join(parts),
-        "tools": None if ticket.tools is None else list(ticket.tools),
-        "output_schema": ticket.output_schema,
+        "tools": None if ticket.spec.allowed is None else list(ticket.spec.allowed),
+        "output_schema": ticket.spec.output,
         "deadline": moment(ticket.deadline),
     }
     if ticket.task is not None:
         form["item"] = {"position": ticket.task.position, "title": ticket.task.title}
-    if ticket.kind == "tool":
-        form["tool"], form["arguments"] = ticket.tool, dict(ticket.arguments)
-    if ticket.choices:
-        form["choices"] = list(ticket.choices)
+    if ticket.spec.kind == "tool":
+        form["tool"], form["arguments"] = ticket.spec.tool, dict(ticket.arguments)
+    if ticket.spec.choices:
+        form["choices"] = list(ticket.spec.choices)
     if ticket.token:
         form["new_token"], form["expires_at"] = ticket.token, moment(ticket.expires_at)
     return form
@@ -117,7 +116,7 @@ def status_form(view: ExecutionView) -> dict[str, object]:
         "updated_at": moment(view.updated_at),
         "completed_at": moment(view.completed_at),
         "duration_ms": duration(view.started_at, view.completed_at),
-        "steps": asdict(view.totals),
+        "steps": dict(view.totals),
         "params": view.params,
         "effectiveness": view.effectiveness,
     } | _question_form(view)

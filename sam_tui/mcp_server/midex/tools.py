@@ -35,7 +35,6 @@ from sam_tui.core.workflow.views import (
     Ticket,
     Verb,
     WorkflowRefused,
-    execution_held,
 )
 from sam_tui.mcp_server.json_text import plain_json
 from sam_tui.mcp_server.midex import forms as forms
@@ -146,7 +145,7 @@ class MidexToolbox:
     # -- verbs ---------------------------------------------------------------------------------
 
     async def _start(self, arguments: MidexStart, request: ToolRequest) -> Answer:
-        definition = self._workflows.catalog.find(arguments.workflow_name)
+        definition = self._workflows.catalog.view(arguments.workflow_name).definition
         for step, evidence in definition.evidence:
             if not any(fnmatchcase(tool, evidence.partition(".")[0]) for tool in self._served):
                 raise WorkflowRefused(
@@ -166,7 +165,7 @@ class MidexToolbox:
     async def _next_step(self, arguments: NextStep, request: ToolRequest) -> Answer:
         ticket = self._workflows.peek(arguments.token, execution_id=arguments.execution_id)
         output: Any = arguments.output
-        match ticket.kind:
+        match ticket.spec.kind:
             case "tool":
                 return self._opened(await self._run_tool(ticket, arguments.token, request), request)
             case "human":
@@ -235,9 +234,7 @@ class MidexToolbox:
         """Run the call of a tool step here; an approval that nobody can give leaves it open."""
         self._claims.take((ticket,), request.client)
         conversation = request.client.conversation
-        with self._workflows.claims.hold(ticket.execution_id) as mine:
-            if not mine:
-                raise execution_held(ticket.execution_id)
+        with self._workflows.claims.drive(ticket.execution_id):
             cut_off = self._workflows.claims.begin_call(ticket.execution_id, ticket.step)
             if cut_off is not None:
                 return cut_off

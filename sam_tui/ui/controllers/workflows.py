@@ -23,7 +23,7 @@ from sam_tui.ui.screens.run_lines import gate_words
 
 if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
-    from sam_tui.core.workflow.definitions.catalog import DefinitionView
+    from sam_tui.core.workflow.catalog import DefinitionView
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import ExecutionView
     from sam_tui.ui.screens.runs import RunsScreen

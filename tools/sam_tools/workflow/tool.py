@@ -43,18 +43,18 @@ def status_text(view: "ExecutionView", steps: "Sequence[StepView]") -> str:
 def ticket_text(ticket: "Ticket") -> str:
     """A step to work on: its tools, its task, and the output it asks for."""
     parts = [
-        f"STEP {ticket.step} (attempt {ticket.attempt}). Tools allowed: {spelled(ticket.tools)}."
+        f"STEP {ticket.step} (attempt {ticket.attempt}). Tools allowed: {spelled(ticket.spec.allowed)}."
     ]
     if ticket.persona_text:
         parts.append(ticket.persona_text)
     parts.append(ticket.instructions)
-    if ticket.kind == "human":
+    if ticket.spec.kind == "human":
         parts.append("Advance with any output: the person is asked then.")
-    if ticket.kind == "tool":
+    if ticket.spec.kind == "tool":
         arguments = json.dumps(ticket.arguments, ensure_ascii=False)
-        parts.append(f"Call {ticket.tool} with {arguments}; advance with what it came to.")
-    if ticket.output_schema is not None:
-        parts.append(f"Output: {canonical(ticket.output_schema)}")
+        parts.append(f"Call {ticket.spec.tool} with {arguments}; advance with what it came to.")
+    if ticket.spec.output is not None:
+        parts.append(f"Output: {canonical(ticket.spec.output)}")
     return "\n\n".join(parts)
 
 
@@ -174,9 +174,9 @@ class WorkflowTool:
         """The output to hand in: the person's for a human step, the recorded result for a tool step."""
         open_ = self._workflows.tickets(execution, mint=False)
         ticket = next((t for t in open_ if t.step == step), None)
-        if ticket is not None and ticket.kind == "human":
+        if ticket is not None and ticket.spec.kind == "human":
             return await self._person(context).work_on(ticket)
-        if ticket is not None and ticket.kind == "tool":
+        if ticket is not None and ticket.spec.kind == "tool":
             return self._seen(ticket)
         return output
 
@@ -190,14 +190,14 @@ class WorkflowTool:
         rows = [
             row
             for row in self._workflows.records.reader.evidence(ticket.execution_id)
-            if (row.step, row.operation) == (ticket.step, ticket.tool)
+            if (row.step, row.operation) == (ticket.step, ticket.spec.tool)
             and row.made_at >= started
             and command in (None, row.subject)
         ]
         if not rows:
             arguments = json.dumps(ticket.arguments, ensure_ascii=False)
             raise ToolError(
-                f"Nothing shows that {ticket.tool} was called in this step.",
+                f"Nothing shows that {ticket.spec.tool} was called in this step.",
                 hint=f"Call it with {arguments}, then advance.",
             )
         last = rows[-1]

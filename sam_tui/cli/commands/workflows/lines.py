@@ -13,7 +13,7 @@ from sam_tui.core.workflow.views import (
 )
 
 if TYPE_CHECKING:
-    from sam_tui.core.workflow.definitions.catalog import DefinitionView
+    from sam_tui.core.workflow.catalog import DefinitionView
 
 
 def definition_object(view: "DefinitionView") -> dict[str, object]:
@@ -111,14 +111,14 @@ def ticket_object(ticket: Ticket) -> dict[str, object]:
     """A ticket as an object."""
     return {
         "step_name": ticket.step,
-        "kind": ticket.kind,
+        "kind": ticket.spec.kind,
         "attempt": ticket.attempt,
         "agent_name": ticket.persona,
         "agent_content": ticket.persona_text,
         "instructions": ticket.instructions,
-        "tools": None if ticket.tools is None else list(ticket.tools),
-        "output_schema": ticket.output_schema,
-        "tool": ticket.tool,
+        "tools": None if ticket.spec.allowed is None else list(ticket.spec.allowed),
+        "output_schema": ticket.spec.output,
+        "tool": ticket.spec.tool,
         "arguments": dict(ticket.arguments),
         "token": ticket.token,
         "expires_at": iso(ticket.expires_at),
@@ -147,7 +147,7 @@ def advanced_lines(done: Advanced) -> list[str]:
     lines = [f"{done.execution_id}  {done.workflow}  {done.state}: {done.message}"]
     lines += [f"  not met: {failure.message}" for failure in done.failures]
     for ticket in done.opened:
-        tools = "any" if ticket.tools is None else ", ".join(ticket.tools) or "none"
+        tools = "any" if ticket.spec.allowed is None else ", ".join(ticket.spec.allowed) or "none"
         lines += ["", f"STEP {ticket.step}  attempt {ticket.attempt}  tools: {tools}"]
         lines += [f"  {line}" for line in ticket.instructions.splitlines()]
         lines.append(f"TOKEN {ticket.token}")

@@ -17,12 +17,9 @@ from sam_tui.core.workflow.definitions.schema import schema_faults
 def ancestors(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
     """Return all steps that must be done before a step; unknown names are left out."""
     above: set[str] = set()
-    waiting = [n for n in needs.get(step, ()) if n in needs]
-    while waiting:
-        current = waiting.pop()
-        if current not in above:
-            above.add(current)
-            waiting.extend(n for n in needs[current] if n in needs)
+    nearest = {step}
+    while nearest := {n for s in nearest for n in needs.get(s, ()) if n in needs} - above:
+        above |= nearest
     return above
 
 
@@ -43,11 +40,9 @@ def cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
 def unreachable(needs: Mapping[str, Sequence[str]]) -> list[str]:
     """Return steps that can never begin, because they wait for a circle or for a missing step."""
     open_: set[str] = set()
-    while True:
-        more = {s for s, n in needs.items() if s not in open_ and all(x in open_ for x in n)}
-        if not more:
-            return [s for s in needs if s not in open_]
+    while more := {s for s, n in needs.items() if open_.issuperset(n)} - open_:
         open_ |= more
+    return [s for s in needs if s not in open_]
 
 
 Place = tuple[str | int, ...]

@@ -180,6 +180,11 @@ class Step(_Part):
         return self
 
     @property
+    def filled(self) -> list[object]:
+        """The fields of a planned step that may have references."""
+        return [self.prompt, self.inputs, self.arguments]
+
+    @property
     def allowed(self) -> tuple[str, ...] | None:
         """The allow-list that the gate enforces while this step runs."""
         if self.kind == "tool":
@@ -197,12 +202,7 @@ class Parameter(_Part):
     default: object = None
     choices: tuple[object, ...] = ()
     type: Literal["any", "text", "number", "integer"] = "any"
-    """The type to which a text passed for the parameter is converted."""
-
-    def read(self, text: str) -> str | int | float:
-        """A text as its type. Raises ``ValueError``."""
-        kinds: dict[str, type[str | int | float]] = {"integer": int, "number": float}
-        return kinds.get(self.type, str)(text)
+    """The type to which the text that a matcher reads is converted."""
 
 
 class WorkflowPolicy(_Part):
@@ -219,6 +219,7 @@ class WorkflowPolicy(_Part):
     model_calls: int | None = Field(default=None, ge=1)
 
 
+_TYPES: dict[str, type[str | int | float]] = {"integer": int, "number": float}
 _COMPLEXITY: dict[str, dict[str, object]] = {
     "simple": {"attempts": 1, "parallel": 2},
     "moderate": {"attempts": 2, "parallel": 4},
@@ -292,7 +293,7 @@ class WorkflowDefinition(_Part):
         try:
             for name, text in match.groupdict().items():
                 if text is not None:
-                    params[name] = self.params[name].read(text.strip())
+                    params[name] = _TYPES.get(self.params[name].type, str)(text.strip())
         except ValueError:
             return None
         return None if "" in params.values() else params
@@ -304,17 +305,9 @@ class WorkflowDefinition(_Part):
     @property
     def phases(self) -> list[dict[str, object]]:
         """The steps as midex's list, for either form."""
-        return [
-            {
-                "phase": step.id,
-                "agent": step.persona,
-                "description": step.description,
-                "dependsOn": list(step.needs),
-                "allowParallel": step.parallel,
-                "kind": step.kind,
-            }
-            for step in self.steps
-        ]
+        ours = set(PHASE_FIELDS.values())
+        steps = [step.model_dump(mode="json", include=ours) for step in self.steps]
+        return [{midex: step[name] for midex, name in PHASE_FIELDS.items()} for step in steps]
 
     @property
     def evidence(self) -> tuple[tuple[str, str], ...]:
@@ -342,8 +335,10 @@ def sha256(text: str) -> str:
 PHASE_FIELDS = {
     "phase": "id",
     "agent": "persona",
+    "description": "description",
     "dependsOn": "needs",
     "allowParallel": "parallel",
+    "kind": "kind",
 }
 """Names of fields in midex's form, each with ours."""
 

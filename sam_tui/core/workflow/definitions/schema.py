@@ -2,7 +2,7 @@
 
 Keywords: ``type``, ``properties``, ``required``, ``additionalProperties`` (true or false), ``items``,
 ``enum``, ``const``, ``minimum``, ``maximum``, ``minLength``, ``maxLength``, ``minItems``,
-``maxItems``, ``description``. object other one is refused when the definition is read.
+``maxItems``, ``description``. Any other one is refused when the definition is read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +21,13 @@ _KEYWORDS = frozenset({
     "type", "properties", "required", "additionalProperties", "items", "enum", "const", "minimum",
     "maximum", "minLength", "maxLength", "minItems", "maxItems", "description",
 })  # fmt: skip
-_NUMBERS = ("minimum", "maximum")
-_COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
+_NUMBERS = {
+    **dict.fromkeys(("minimum", "maximum"), ("number", "a number")),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems"), ("integer", "a whole number")
+    ),
+}
+"""The keywords that compare, each with the type of its value, also in words."""
 _DEEPEST = 12
 
 
@@ -64,12 +69,9 @@ def _keyword_faults(node: Mapping[str, object], path: str) -> Iterator[str]:
             yield f"{path}: there is no type {kind!r}"
     if not isinstance(node.get("enum", []), list):
         yield f"{path}: enum is a list"
-    for word in _NUMBERS:
-        if not _is(node.get(word, 0), "number"):
-            yield f"{path}: {word} is a number"
-    for word in _COUNTS:
-        if not _is(node.get(word, 0), "integer"):
-            yield f"{path}: {word} is a whole number"
+    for word, (kind, what) in _NUMBERS.items():
+        if not _is(node.get(word, 0), kind):
+            yield f"{path}: {word} is {what}"
 
 
 def value_faults(value: object, schema: Mapping[str, Any], path: str = "output") -> Iterator[str]:
@@ -83,11 +85,11 @@ def value_faults(value: object, schema: Mapping[str, Any], path: str = "output")
         case Mapping():
             yield from _object_faults(cast("Mapping[str, object]", value), schema, path)
         case str():
-            yield from _size_faults(len(value), schema, path, "Length")
+            yield from _bound_faults(len(value), schema, path, "Length", "characters")
         case Sequence():
             yield from _list_faults(cast("Sequence[object]", value), schema, path)
         case int() | float() if not isinstance(value, bool):
-            yield from _number_faults(value, schema, path)
+            yield from _bound_faults(value, schema, path, "imum")
         case _:
             return
 
@@ -99,26 +101,15 @@ def _choice_faults(value: object, schema: Mapping[str, Any], path: str) -> Itera
         yield f"{path} must be {schema['const']!r}"
 
 
-def _number_faults(value: float, schema: Mapping[str, Any], path: str) -> Iterator[str]:
-    if "minimum" in schema and value < schema["minimum"]:
-        yield f"{path} must be at least {schema['minimum']}"
-    if "maximum" in schema and value > schema["maximum"]:
-        yield f"{path} must be at most {schema['maximum']}"
-
-
 def _list_faults(items: Sequence[object], schema: Mapping[str, Any], path: str) -> Iterator[str]:
-    yield from _size_faults(len(items), schema, path, "Items")
-    if "items" in schema:
-        for index, item in enumerate(items):
-            yield from value_faults(item, schema["items"], f"{path}[{index}]")
+    yield from _bound_faults(len(items), schema, path, "Items", "items")
+    for index, item in enumerate(items if "items" in schema else ()):
+        yield from value_faults(item, schema["items"], f"{path}[{index}]")
 
 
 def kind_of(value: object) -> str:
     """The JSON type of a value."""
-    for name in ("boolean", "null", "object", "array", "string", "integer", "number"):
-        if _is(value, name):
-            return name
-    return type(value).__name__
+    return next((name for name in _KINDS if _is(value, name)), type(value).__name__)
 
 
 def _object_faults(
@@ -135,13 +126,16 @@ def _object_faults(
             yield f"{path}.{name} is not known"
 
 
-def _size_faults(size: int, schema: Mapping[str, Any], path: str, unit: str) -> Iterator[str]:
-    counted = {"Length": "characters", "Items": "items"}[unit]
-    least, most = schema.get(f"min{unit}"), schema.get(f"max{unit}")
-    if least is not None and size < least:
-        yield f"{path} must have at least {least} {counted}, has {size}"
-    if most is not None and size > most:
-        yield f"{path} must have at most {most} {counted}, has {size}"
+def _bound_faults(
+    number: float, schema: Mapping[str, Any], path: str, word: str, unit: str = ""
+) -> Iterator[str]:
+    """A number, or a count of ``unit``, beyond the keywords that end in ``word``."""
+    must, size = ("must have", f" {unit}, has {number}") if unit else ("must be", "")
+    least, most = schema.get(f"min{word}"), schema.get(f"max{word}")
+    if least is not None and number < least:
+        yield f"{path} {must} at least {least}{size}"
+    if most is not None and number > most:
+        yield f"{path} {must} at most {most}{size}"
 
 
 def _is(value: object, kind: str) -> bool:

@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.text.field_faults import faults_of
-from sam_tui.core.workflow.definitions.graph import ancestors
 from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
 
 LLM_STEP = "LLMStepExecutor"
@@ -72,18 +72,14 @@ def capabilities_of(
     """Return what a planner may name; ``callable_tools`` are descriptions by name, None if unknown."""
     capabilities: list[Capability] = []
     for role in roles:
-        tools: dict[str, str] = {}
-        missing: list[str] = []
-        for name in role.tools:
-            if name == LLM_STEP and role.name == ORCHESTRATOR:
-                tools[name] = _ENGINE[name]
-            elif callable_tools is None or name in callable_tools:
-                tools[name] = (callable_tools or {}).get(name, "")
-            else:
-                missing.append(name)
+        about = dict.fromkeys(role.tools, "") if callable_tools is None else dict(callable_tools)
+        if role.name == ORCHESTRATOR:
+            about[LLM_STEP] = _ENGINE[LLM_STEP]
+        tools = {n: about.get(n, "") for n in role.tools if n in about}
+        missing = tuple(name for name in role.tools if name not in about)
         if role.name != ORCHESTRATOR:
             tools[AGENT_STEP] = _ENGINE[AGENT_STEP]
-        capabilities.append(Capability(role.name, role.description, tools, tuple(missing)))
+        capabilities.append(Capability(role.name, role.description, tools, missing))
     return tuple(capabilities)
 
 
@@ -134,6 +130,18 @@ class Sampling(BaseModel):
     model: Annotated[str, Field(max_length=200, pattern=r"^[\w./:@+-]*$")] = ""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     maxTokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The fields of requests to a model, those that are set."""
+        options = {"temperature": self.temperature, "max_tokens": self.maxTokens}
+        return {name: value for name, value in options.items() if value is not None}
+
+
+def sampling_of(step: Step) -> Sampling | None:
+    """The model options in the input of an llm step that a plan has; None for any other step."""
+    task = step.task if step.kind == "llm" else None
+    return Sampling.model_validate(task.input) if task else None
 
 
 def is_stages(value: object) -> bool:
@@ -285,9 +293,8 @@ def _template(payload: Fields, previous: str) -> str:
 def to_stages(steps: Sequence[Step]) -> list[list[dict[str, object]]]:
     """Steps as the seed's stages: each in the first stage after everything that it needs."""
     needs = {step.id: step.needs for step in steps}
-    depth = {id_: len(ancestors(id_, needs)) for id_ in needs}
     level: dict[str, int] = {}
-    for id_ in sorted(needs, key=depth.__getitem__):
+    for id_ in TopologicalSorter(needs).static_order():
         level[id_] = max((level[need] + 1 for need in needs[id_]), default=0)
     stages: list[list[dict[str, object]]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
     for step in steps:

@@ -10,6 +10,7 @@ from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.tooling.offer import canonical
+from sam_tui.core.workflow.definitions.stages import sampling_of
 from sam_tui.core.workflow.drivers.models import purpose_of
 from sam_tui.core.workflow.drivers.run import StepRun, StepTurn
 from sam_tui.core.workflow.execution.context import excerpt
@@ -29,14 +30,15 @@ _GIVING_UP = 'If it cannot be done, answer {"success": false, "summary": "why"} 
 async def work_in_conversation(run: StepRun, ticket: Ticket) -> None:
     """Work on one attempt in its own conversation; an attempt that another driver left goes on in
     that one's."""
-    model = run.models.of(purpose_of(ticket.kind, ticket.step, ticket.persona), ticket.wish)
+    purpose = purpose_of(ticket.spec.kind, ticket.step, ticket.persona)
+    model = run.models.of(purpose, sampling_of(ticket.spec))
     left = run.workflows.records.calls_left(ticket.execution_id)
     if left == 0:
         run.pause(ticket, "the budget of model calls is used up")
         return
     history, prompt = _history(run, ticket)
     try:
-        if ticket.kind == "plan" and not history.messages:
+        if ticket.spec.kind == "plan" and not history.messages:
             prompt = await _remembered(run, prompt, ticket)
         gate = run.gate(history.conversation, ticket)
         work = StepTurn(ticket.execution_id, ticket.step, model, history, gate)
@@ -68,9 +70,9 @@ async def _attempt(
 
 
 def _budget(ticket: Ticket, left: int | None, whole: Budget) -> Budget:
-    one_answer = REPAIRS + 1 if ticket.kind == "llm" else None
-    bounds = [n for n in (ticket.max_calls, left, one_answer) if n is not None]
-    most = min([ticket.max_calls or whole.max_steps, whole.reach, *bounds])
+    one_answer = REPAIRS + 1 if ticket.spec.kind == "llm" else None
+    bounds = [n for n in (ticket.spec.max_calls, left, one_answer) if n is not None]
+    most = min([ticket.spec.max_calls or whole.max_steps, whole.reach, *bounds])
     return Budget(most, parent=whole, limits=Limits(raised=0 if bounds else MOST_STEPS))
 
 
@@ -119,10 +121,10 @@ def _answer(ticket: Ticket, text: str) -> object:
 
     To give up a step, a model sets ``success`` to false; a planner may say it in words alone.
     """
-    if ticket.kind == "plan":
+    if ticket.spec.kind == "plan":
         return _plan(text)
     fields = first_object(text)
-    if ticket.output_schema is None:
+    if ticket.spec.output is None:
         given_up = fields is not None and fields.get("success") is False
         return fields if given_up else {"summary": text.strip()}
     if fields is None:
@@ -194,12 +196,12 @@ def _outcome(step: StepView) -> str:
 
 
 def _ending(ticket: Ticket) -> str:
-    if ticket.kind == "plan":
+    if ticket.spec.kind == "plan":
         return "Answer with the JSON of the plan, and nothing else."
-    if ticket.output_schema is None:
+    if ticket.spec.output is None:
         done = "When it is done, answer with a summary of what you did and what it led to."
         return f"{done} {_GIVING_UP}"
     return (
         "When it is done, answer with one JSON object, and nothing else, that fits this schema: "
-        f"{canonical(ticket.output_schema)}\n{_GIVING_UP}"
+        f"{canonical(ticket.spec.output)}\n{_GIVING_UP}"
     )

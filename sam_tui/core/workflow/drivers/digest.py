@@ -50,7 +50,7 @@ class ModelDigest:
 
     async def prepare(self, ticket: Ticket) -> Ticket:
         """The ticket of a step, once the results that it reads are condensed."""
-        if ticket.kind == "human":
+        if ticket.spec.kind == "human":
             return ticket
         steps = self._records.steps(self._execution)
         sources, context = self._sources(ticket, steps), _is_told_context(ticket, steps)
@@ -71,8 +71,7 @@ class ModelDigest:
         """The steps whose results a step reads in their short form."""
         plan = ticket.step.rpartition("/")[0]
         if plan:
-            spec = self._records.spec(self._execution, ticket.step)
-            text = json.dumps([spec.prompt, spec.arguments, spec.inputs], ensure_ascii=False)
+            text = json.dumps(ticket.spec.filled, ensure_ascii=False)
             return {f"{plan}/{source}" for source in _NEEDED.findall(text)}
         return {step.id for step in _of_needed_plans(ticket, steps)}
 
@@ -130,9 +129,9 @@ class ModelDigest:
 
 def _is_told_context(ticket: Ticket, steps: Sequence[StepView]) -> bool:
     """Whether a planner that revises, or who writes the answer to a plan, is about to read it."""
-    if ticket.kind == "plan":
+    if ticket.spec.kind == "plan":
         return any(step.parent == ticket.step for step in steps)
-    answers = ticket.kind == "llm" and ticket.persona == SYNTHESIZER
+    answers = ticket.spec.kind == "llm" and ticket.persona == SYNTHESIZER
     return answers and bool(_of_needed_plans(ticket, steps))
 
 

@@ -16,7 +16,6 @@ from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.drivers.digest import LONG
 from sam_tui.core.workflow.drivers.run import StepRun, outcome_of
 from sam_tui.core.workflow.execution.output import RESULT
-from sam_tui.core.workflow.execution.tickets import task_folder
 from sam_tui.core.workflow.gate import subagent_gate
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import (
@@ -41,7 +40,7 @@ class Person:
     async def work_on(self, ticket: Ticket) -> dict[str, object]:
         """The output of a human step. Raises ``WorkflowRefused`` as ``decide`` does."""
         about = f"Workflow {ticket.workflow}, step {ticket.step}"
-        answer = await self._ask(Question(ticket.instructions, about, ticket.choices))
+        answer = await self._ask(Question(ticket.instructions, about, ticket.spec.choices))
         return {"summary": answer, "answer": answer, "approved": consents(answer) is True}
 
     async def decide(self, view: ExecutionView) -> str:
@@ -160,17 +159,16 @@ async def _called(
 
 def _in_task(run: StepRun, ticket: Ticket) -> Ticket:
     """Set the task's folder in calls on files of a task, against any other in the plan."""
-    if ticket.tool not in _IN_TASK:
+    if ticket.spec.tool not in _IN_TASK:
         return ticket
-    created = run.workflows.records.execution(ticket.execution_id).created_at
-    folder = f"saved_tasks/{task_folder(ticket.execution_id, created)}/workspace"
+    folder = f"saved_tasks/{run.workflows.records.task_folder(ticket.execution_id)}/workspace"
     return replace(ticket, arguments={**ticket.arguments, "task_folder": folder})
 
 
 def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:
     """The call that a tool step is."""
     arguments = json.dumps(ticket.arguments, ensure_ascii=False)
-    return ToolCall(identifier, ticket.tool, arguments)
+    return ToolCall(identifier, ticket.spec.tool, arguments)
 
 
 def output_of_call(executed: Executed) -> dict[str, object]:
@@ -179,15 +177,10 @@ def output_of_call(executed: Executed) -> dict[str, object]:
     The data of the result, where it has any, is for references: seed 002's ``result_data``.
     """
     finished, data = executed.finished, executed.data
-    success, code = outcome_of(finished)
+    _, success, code = outcome_of(finished)
     text = finished.text[:_LONGEST]
-    output: dict[str, object] = {
-        "summary": text or finished.summary,
-        "success": success,
-        "ok": finished.ok,
-        "exit_code": code,
-        "text": text,
-    }
+    output: dict[str, object] = {"summary": text or finished.summary, "success": success}
+    output |= {"ok": finished.ok, "exit_code": code, "text": text}
     if data and len(json.dumps(data, ensure_ascii=False, default=str)) <= _LARGEST:
         output["result_data"] = dict(data)
     return output

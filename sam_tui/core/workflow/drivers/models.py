@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.ports.model import Model, ModelCatalog, ModelOffer
-from sam_tui.core.workflow.views import ModelWish, StepView, WorkflowRefused
+from sam_tui.core.workflow.views import StepView, WorkflowRefused
 
 if TYPE_CHECKING:
     from sam_tui.core.workflow.definitions.model import Step
+    from sam_tui.core.workflow.definitions.stages import Sampling
 
 Purpose = Literal["planning", "synthesis", "summary", "context", "step"]
 VARIABLES: Final[Mapping[Purpose, str]] = {
@@ -67,24 +68,24 @@ class RunModels:
         self._service = self._catalog.service(service) if service else None
         self._opened: dict[str, Model] = {}
 
-    def of(self, purpose: Purpose | None, wish: ModelWish | None = None) -> Model:
+    def of(self, purpose: Purpose | None, wish: "Sampling | None" = None) -> Model:
         """Return the model for a purpose, or the one that a step asks for.
 
         Raises ``ConfigurationError`` if there is none, ``WorkflowRefused`` (``model_elsewhere``)
         for a step's model at a host that the task may not use.
         """
-        wish = wish or ModelWish()
+        name, options = (wish.model, wish.options) if wish else ("", {})
         offer = self._offer(purpose)
-        if wish.model and (offer is None or wish.model != offer.model):
-            offer = self._wished(wish.model)
+        if name and (offer is None or name != offer.model):
+            offer = self._wished(name)
         if offer is None:
             raise _none_chosen()
         current = self._current
-        if current is not None and offer.in_use and not wish.options:
+        if current is not None and offer.in_use and not options:
             return current
-        key = json.dumps([offer.model, offer.api_base, wish.options], sort_keys=True)
+        key = json.dumps([offer.model, offer.api_base, options], sort_keys=True)
         if key not in self._opened:
-            self._opened[key] = self._catalog.open(offer, options=wish.options)
+            self._opened[key] = self._catalog.open(offer, options=options)
         return self._opened[key]
 
     def require(self, steps: "Iterable[Step | StepView]") -> None:

@@ -55,11 +55,10 @@ class EvidenceRecorder:
             self._watched.add(conversation)
         else:
             self._watched.discard(conversation)
-        if self._watched and self._subscription is None:
+        if not self._watched:
+            self.close()
+        elif self._subscription is None:
             self._subscription = self._bus.subscribe()
-        elif not self._watched and self._subscription is not None:
-            self._subscription.close()
-            self._subscription = None
 
     def flush(self) -> None:
         """Store all recorded evidence. Called before a step hands in its output."""
@@ -69,7 +68,7 @@ class EvidenceRecorder:
     def take(self) -> list[RecordedCall]:
         """The calls recorded since the last look; the caller stores them with the outcome of the step."""
         return [
-            recorded_call(event)
+            RecordedCall(event.conversation, event.operation, *outcome_of(event), event.text)
             for event in (self._subscription.drain() if self._subscription else ())
             if isinstance(event, ToolFinished)
             and event.conversation in self._watched
@@ -85,25 +84,11 @@ class EvidenceRecorder:
             self._subscription = None
 
 
-def recorded_call(event: ToolFinished) -> RecordedCall:
-    """A finished call as evidence: a command by its text and exit code, anything else by its line."""
-    card = terminal_of(event)
-    subject = card.command if card else event.summary
-    return RecordedCall(
-        event.conversation, event.operation, subject, *outcome_of(event), event.text
-    )
-
-
-def outcome_of(event: ToolFinished) -> tuple[bool, int | None]:
-    """Whether a call succeeded, and the exit code of its command, if it ran one."""
-    card = terminal_of(event)
+def outcome_of(event: ToolFinished) -> tuple[str, bool, int | None]:
+    """A call by its command, else by its line; whether it succeeded, and its command's exit code."""
+    card = next((part for part in event.display if isinstance(part, Terminal)), None)
     code = card.exit_code if card else None
-    return event.ok and code in (None, 0), code
-
-
-def terminal_of(event: ToolFinished) -> Terminal | None:
-    """Return the display of the command that a call ran."""
-    return next((part for part in event.display if isinstance(part, Terminal)), None)
+    return card.command if card else event.summary, event.ok and code in (None, 0), code
 
 
 Carrier = Callable[[object, ToolContext], Awaitable[ToolResult]]

@@ -19,7 +19,7 @@ from sam_tui.core.workflow.drivers.models import RunModels
 from sam_tui.core.workflow.drivers.run import EvidenceRecorder, RunContext, StepRun
 from sam_tui.core.workflow.planned import BankFile, MemoryBank
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import ExecutionView, Ticket, WorkflowRefused, execution_held
+from sam_tui.core.workflow.views import ExecutionView, Ticket, WorkflowRefused
 
 DRIVERS: Final[Mapping[str, Callable[[StepRun, Ticket], Awaitable[None]]]] = {
     "agent": work_in_conversation,
@@ -45,9 +45,7 @@ class Runner:
         Cancelling leaves it as it is, for a later run to go on with. Raises ``WorkflowRefused``
         (``execution_held``) while another process drives it, and ``ConfigurationError``.
         """
-        with self._workflows.claims.hold(execution_id) as mine:
-            if not mine:
-                raise execution_held(execution_id)
+        with self._workflows.claims.drive(execution_id):
             try:
                 context = replace(self._context, parent=self._parent(execution_id))
                 service = self._workflows.records.service(execution_id)
@@ -90,7 +88,13 @@ class _ExecutionRun:
         meanwhile."""
         self._write(MemoryBank.first_files)
         try:
-            return await self._steps()
+            while True:
+                view = self._workflows.records.execution(self._execution)
+                if view.state == "running":
+                    self._workflows.expire()
+                    await self._work()
+                elif view.question is None or not await self._decide(view):
+                    return view
         finally:
             self._write(MemoryBank.last_files)
 
@@ -107,18 +111,6 @@ class _ExecutionRun:
         except OSError as error:
             self._report(f"The memory bank cannot be written: {error.strerror}.")
             self._bank = None
-
-    async def _steps(self) -> ExecutionView:
-        while True:
-            view = self._workflows.records.execution(self._execution)
-            if view.state == "paused" and view.question is not None:
-                if not await self._decide(view):
-                    return view
-            elif view.state != "running":
-                return view
-            else:
-                self._workflows.expire()
-                await self._work()
 
     async def _work(self) -> None:
         """Drive open steps until there are none."""
@@ -157,7 +149,7 @@ class _ExecutionRun:
 
     async def _drive(self, ticket: Ticket) -> None:
         """Work on a step to its end. Raises ``ConfigurationError`` when it needs a model."""
-        self._report(f"{ticket.step}: begins ({ticket.kind}, attempt {ticket.attempt})")
+        self._report(f"{ticket.step}: begins ({ticket.spec.kind}, attempt {ticket.attempt})")
         try:
             await self._work_in_time(ticket)
         except TimeoutError:
@@ -188,7 +180,7 @@ class _ExecutionRun:
             if ticket.deadline is not None:
                 look(clock.monotonic() + ticket.deadline - clock.now())
             try:
-                await DRIVERS[ticket.kind](self._run, await self._digest.prepare(ticket))
+                await DRIVERS[ticket.spec.kind](self._run, await self._digest.prepare(ticket))
             finally:
                 if timer is not None:
                     timer.cancel()

@@ -102,14 +102,8 @@ def spec_of(definition: WorkflowDefinition, row: StepRow) -> Step:
 
 def needs_of(definition: WorkflowDefinition, row: StepRow) -> tuple[str, ...]:
     """The full ids of the steps that a step waits for; a planned step also waits for its plan."""
-    if row.parent:
-        return _planned_needs(row.parent, row.spec_json)
-    return spec_of(definition, row).needs
-
-
-@lru_cache(maxsize=1024)
-def _planned_needs(parent: str, spec: str) -> tuple[str, ...]:
-    return (parent, *(f"{parent}/{need}" for need in _parse_step(spec).needs))
+    needs = spec_of(definition, row).needs
+    return (row.parent, *(f"{row.parent}/{need}" for need in needs)) if row.parent else needs
 
 
 def living(rows: Sequence[StepRow]) -> list[StepRow]:
@@ -192,6 +186,20 @@ class ExecutionCase:
             code, hint = "execution_closed", ""
         raise self.refusal(code, f"Execution {self.row.id} is {state}.", hint=hint, state=state)
 
+    def require_open(self, step: str, attempt: str = "") -> AttemptRow:
+        """The open attempt at a step, of that id. Raises ``WorkflowRefused``, which names what is open."""
+        expected: list[str] = []
+        for row in self.attempts():
+            if row.step == step and attempt in ("", row.id):
+                return row
+            expected.append(row.step)
+        raise WorkflowRefused(
+            "phase_mismatch" if expected or step not in self.steps else "step_not_running",
+            f"Step {step} is not open now; open: {', '.join(expected) or 'none'}.",
+            expected=expected,
+            got=step,
+        )
+
     @cached_property
     def definition(self) -> WorkflowDefinition:
         """The definition that the execution was started with."""
@@ -201,8 +209,6 @@ class ExecutionCase:
     def steps(self) -> dict[str, StepRow]:
         """All steps by id, in order. They are loaded only when asked for."""
         return {row.id: row for row in self.unit.steps(self.row.id)}
-
-    # -- writing -------------------------------------------------------------------------------
 
     def record(self, type_: str, step: str = "", attempt: str = "", **data: object) -> None:
         """Append an event to the transaction."""
@@ -236,10 +242,8 @@ class ExecutionCase:
         self, attempt: AttemptRow, status: AttemptStatus, *, error: str = "", output: str = ""
     ) -> AttemptRow:
         """End an attempt and make its other tokens useless."""
-        output_text = output or attempt.output_json
-        row = replace(
-            attempt, status=status, error=error, output_json=output_text, ended_at=self.now
-        )
+        row = replace(attempt, status=status, error=error, ended_at=self.now)
+        row = replace(row, output_json=output or row.output_json)
         self.unit.save(row)
         self.unit.revoke_tokens(attempt.id, f"attempt {status}")
         self.opened = [open_ for open_ in self.opened if open_.id != attempt.id]
@@ -276,8 +280,6 @@ class ExecutionCase:
         """Give out tickets for all open attempts, not only for those opened now."""
         self.opened = list(self.attempts())
 
-    # -- looking -------------------------------------------------------------------------------
-
     def spec(self, step: str) -> Step:
         """The definition of a step."""
         return spec_of(self.definition, self.steps[step])
@@ -305,9 +307,9 @@ class ExecutionCase:
         """The steps of current plans; those of replaced plans are left out."""
         return living(list(self.steps.values()))
 
-    def attempts(self, *, step: str = "") -> Sequence[AttemptRow]:
+    def attempts(self) -> Sequence[AttemptRow]:
         """The open attempts."""
-        return self.unit.attempts(self.row.id, step=step, status="open")
+        return self.unit.attempts(self.row.id, status="open")
 
     def tasks(self, step: str) -> Sequence[TaskRow]:
         """The items of a step's present list; none of a step that is not there."""
@@ -317,7 +319,7 @@ class ExecutionCase:
         return self.unit.tasks(self.row.id, step, row.revision)
 
     def item(self, attempt: AttemptRow) -> TaskRow | None:
-        """The item of its step's list that an attempt works on."""
+        """The item of its step's list that an attempt works on; None if it works on none."""
         return next((t for t in self.tasks(attempt.step) if t.position == attempt.task), None)
 
     def mark_item(self, attempt: AttemptRow, status: TaskStatus) -> None:
@@ -352,16 +354,12 @@ class ExecutionCase:
                 return f"The workflow is {state}: {self.row.reason}".rstrip(": ")
 
     @cached_property
-    def _pins(self) -> dict[str, str]:
+    def pins(self) -> dict[str, str]:
+        """The hashes of the pinned personas, by name, and of ``CAPABILITIES``."""
         return json.loads(self.row.personas_json)
-
-    @property
-    def personas(self) -> dict[str, str]:
-        """The pinned hashes of the personas, by name."""
-        return {n: pin for n, pin in self._pins.items() if n != CAPABILITIES}
 
     @property
     def capabilities(self) -> tuple[Capability, ...]:
         """The capabilities recorded for the planner at the start."""
-        pin = self._pins.get(CAPABILITIES)
+        pin = self.pins.get(CAPABILITIES)
         return read_capabilities(pinned_text(self.unit, pin)) if pin else ()

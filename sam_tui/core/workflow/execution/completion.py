@@ -18,7 +18,7 @@ from sam_tui.core.workflow.definitions.references import fill_text
 from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.execution.guards import Judged, Scene, judge
 from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft, StepOutput
-from sam_tui.core.workflow.execution.plans import adopt, plan_items
+from sam_tui.core.workflow.execution.plans import adopt, plan_items, read_plan
 from sam_tui.core.workflow.execution.recovery import PLAN_CHOICES, ask, end, fail_step
 from sam_tui.core.workflow.views import Failure, WorkflowRefused
 
@@ -63,7 +63,7 @@ def _finish_plan(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -
         _give_up_plan(case, attempt, output.summary)
         return
     complete(case, attempt, output.stored())
-    adopt(case, step, items)
+    adopt(case, step, read_plan(case, step, items))
     review = fill_text(case.spec(step).review, case.scope(step)).lower()
     if review == "true" and not case.unit.events(EventQuery(case.row.id, "plan_approved", step)):
         ask(case, step, "Carry out the plan?", choices=PLAN_CHOICES)
@@ -97,10 +97,7 @@ def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, object]
 
 
 def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Judged:
-    spec = case.spec(attempt.step)
-    guards = spec.guards
-    if not guards:
-        return Judged((), None, None)
+    guards = case.spec(attempt.step).guards
     scope = case.scope(attempt.step, case.item(attempt))
     scope["output"] = output.stored()
     evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
@@ -178,4 +175,4 @@ def accept(case: ExecutionCase, step: str) -> None:
     attempt = case.open_attempt(replace(row, status="pending"), task)
     complete(case, attempt, stored)
     if case.spec(step).kind == "plan":
-        adopt(case, step, plan_items(stored))
+        adopt(case, step, read_plan(case, step, plan_items(stored)))

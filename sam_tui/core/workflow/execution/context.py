@@ -74,10 +74,8 @@ def ended_attempts(attempts: Sequence[AttemptRow]) -> int:
 def _refined(reader: WorkflowReader, execution: str) -> Fields:
     """Progress and objective in a model's words, as long as no step has ended since."""
     events = reader.events(EventQuery(execution, type=REFINED, limit=1, newest=True))
-    if not events:
-        return {}
-    data = events[0].data
-    if data["attempts"] != ended_attempts(reader.attempts(execution)):
+    data = events[0].data if events else {}
+    if data.get("attempts") != ended_attempts(reader.attempts(execution)):
         return {}
     return {"summaryOfProgress": data["progress"], "nextObjective": data["objective"]}
 

@@ -33,21 +33,17 @@ def verify(tasks: Sequence[TaskRow], *, claimed: bool, threshold: float = THRESH
     critical = [t for t in tasks if t.critical]
     finished = sum(t.status == "completed" for t in critical)
     busy = sum(t.status == "running" for t in tasks)
-
-    def failed(rule: str, reason: str) -> Verdict:
-        return Verdict(False, percent, finished, len(critical), rule, reason)
-
+    rule, reason = "", ""
     if finished < len(critical):
-        return failed("critical", f"{finished} of {len(critical)} critical tasks are completed")
-    if percent < threshold:
-        return failed("threshold", f"{percent} % is below the threshold of {threshold:g} %")
-    if busy:
-        return failed("in_progress", f"{busy} tasks are still in progress")
-    if claimed and critical and percent < 100:
-        return failed(
-            "consistency", f"success is claimed at {percent} % with critical tasks listed"
-        )
-    return Verdict(True, percent, finished, len(critical))
+        rule, reason = "critical", f"{finished} of {len(critical)} critical tasks are completed"
+    elif percent < threshold:
+        rule, reason = "threshold", f"{percent} % is below the threshold of {threshold:g} %"
+    elif busy:
+        rule, reason = "in_progress", f"{busy} tasks are still in progress"
+    elif claimed and critical and percent < 100:
+        why = "success is claimed at {} % with critical tasks listed"
+        rule, reason = "consistency", why.format(percent)
+    return Verdict(not rule, percent, finished, len(critical), rule, reason)
 
 
 def is_critical(payload: Mapping[str, object]) -> bool:

@@ -152,7 +152,7 @@ def read_output(step: Step, value_given: object) -> StepOutput:
     fields = dict(cast("Mapping[str, Any]", value))
     if _size(step, fields) > LARGEST:
         raise _invalid(step, [f"the output is longer than {LARGEST} characters"])
-    faults = [] if _given_up(step, fields) else list(_schema_faults(step, fields))
+    faults = _schema_faults(step, fields)
     if step.output is None and not str(fields.get("summary") or "").strip():
         faults.append("output.summary is missing")
     if step.choices:
@@ -169,12 +169,6 @@ def read_output(step: Step, value_given: object) -> StepOutput:
     return output
 
 
-def _given_up(step: Step, fields: Mapping[str, object]) -> bool:
-    """Whether it reports a failure: that need not have the fields of a success."""
-    declared = (step.output or {}).get("properties", {})
-    return fields.get("success") is False and "success" not in declared
-
-
 def _size(step: Step, fields: Mapping[str, object]) -> int:
     try:
         return len(json.dumps(fields, allow_nan=False))
@@ -183,11 +177,13 @@ def _size(step: Step, fields: Mapping[str, object]) -> int:
 
 
 def _schema_faults(step: Step, fields: Mapping[str, object]) -> list[str]:
-    if step.output is None:
+    """The faults of an output; one that reports a failure need not have the fields of a success."""
+    schema = step.output or {}
+    declared = cast("Mapping[str, Any]", schema.get("properties", {}))
+    if fields.get("success") is False and "success" not in declared:
         return []
-    declared = cast("Mapping[str, Any]", step.output.get("properties", {}))
     data = {k: v for k, v in fields.items() if k in declared or k not in _RESERVED}
-    return list(value_faults(data, step.output))[:20]
+    return list(value_faults(data, schema))[:20]
 
 
 def _invalid(step: Step, faults: list[str]) -> WorkflowRefused:

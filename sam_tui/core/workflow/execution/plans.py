@@ -16,7 +16,7 @@ from sam_tui.core.workflow.definitions.graph import ancestors, cycle
 from sam_tui.core.workflow.definitions.model import PHASE_FIELDS, Step
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, references
 from sam_tui.core.workflow.definitions.stages import StageReader, is_stages
-from sam_tui.core.workflow.execution.case import ExecutionCase
+from sam_tui.core.workflow.execution.case import CAPABILITIES, ExecutionCase
 from sam_tui.core.workflow.gate import covers
 from sam_tui.core.workflow.views import output_refused
 
@@ -43,21 +43,22 @@ def plan_items(output: Mapping[str, object]) -> object:
 
 def read_plan(case: ExecutionCase, plan: str, items_given: object) -> tuple[Step, ...]:
     """The steps of a plan in either form. Raises ``WorkflowRefused`` (``output_invalid``), every fault."""
-    if not isinstance(items_given, list) or not items_given:
-        raise output_refused("plan", plan, ["steps must be a list that is not empty"])
-    items = cast("list[object]", items_given)
+    items = cast("list[object]", items_given) if isinstance(items_given, list) else []
     reader = StageReader(case.capabilities)
     if is_stages(items):
         reader.read(items)
-        if not reader.steps and not reader.faults:
-            raise output_refused("plan", plan, ["there is no sub-task in any stage"])
     else:
         _read_steps(case, plan, items, reader)
-    if len(reader.steps) > MOST_CHILDREN:
-        raise output_refused(
-            "plan", plan, [f"{len(reader.steps)} steps are more than {MOST_CHILDREN}"]
-        )
-    if faults := [*reader.faults, *_child_faults(case, plan, reader)]:
+    count = len(reader.steps)
+    if not items:
+        faults = ["steps must be a list that is not empty"]
+    elif not count and not reader.faults:
+        faults = ["there is no sub-task in any stage"]
+    elif count > MOST_CHILDREN:
+        faults = [f"{count} steps are more than {MOST_CHILDREN}"]
+    else:
+        faults = [*reader.faults, *_child_faults(case, plan, reader)]
+    if faults:
         raise output_refused("plan", plan, faults)
     return tuple(step for _, step in reader.steps)
 
@@ -75,14 +76,12 @@ def _read_steps(case: ExecutionCase, plan: str, items: list[object], reader: Sta
             reader.faults.append(f"steps[{index}]: {error}")
 
 
-def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
-    """Make the steps of a parsed plan; steps that are unchanged and done stay done."""
-    steps = read_plan(case, plan, items_given)
+def adopt(case: ExecutionCase, plan: str, steps: Sequence[Step]) -> None:
+    """Make the steps of a plan that was read; steps that are unchanged and done stay done."""
     parent = case.steps[plan]
     revision = parent.revision + 1
-    output = {**(parent.output or {}), **_final(steps)}
-    text = json.dumps(output, ensure_ascii=False)
-    case.put(parent, revision=revision, output_json=text)
+    output = json.dumps({**(parent.output or {}), **_final(steps)}, ensure_ascii=False)
+    case.put(parent, revision=revision, output_json=output)
     retained = _reusable(case, plan, steps)
     for index, step in enumerate(steps):
         id_ = f"{plan}/{step.id}"
@@ -109,31 +108,22 @@ def _reusable(case: ExecutionCase, plan: str, steps: Sequence[Step]) -> set[str]
 
     An agent reads the results of the steps before it; any other step gets the outputs it refers to.
     """
-    before = {step.id: _sources(step) for step in steps if _is_done(case, plan, step)}
+    done = {r.id: r.spec_json for r in case.steps.values() if r.status == "completed"}
+    before = {s.id: _sources(s) for s in steps if done.get(f"{plan}/{s.id}") == _spec_text(s)}
     ids = {step.id for step in steps}
     while stale := {id_ for id_, named in before.items() if (named & ids) - before.keys()}:
         before = {id_: named for id_, named in before.items() if id_ not in stale}
     return set(before)
 
 
-def _is_done(case: ExecutionCase, plan: str, step: Step) -> bool:
-    old = case.steps.get(f"{plan}/{step.id}")
-    return old is not None and old.status == "completed" and old.spec_json == _spec_text(step)
-
-
 def _sources(step: Step) -> set[str]:
     """The steps whose outputs a step reads."""
-    named = {r.path[0] for r in references(_filled_parts(step)) if r.root == "outputs"}
+    named = {r.path[0] for r in references(step.filled) if r.root == "outputs"}
     return named | set(step.needs if step.kind in _TOLD else ())
 
 
 def _spec_text(step: Step) -> str:
     return step.model_dump_json(by_alias=True, exclude_defaults=True)
-
-
-def _filled_parts(step: Step) -> list[object]:
-    """Return the fields of a step that may hold references."""
-    return [step.prompt, step.inputs, step.arguments]
 
 
 def _read_child(item: object, limits: tuple[str, ...] | None) -> Step:
@@ -180,9 +170,10 @@ def _permission_faults(case: ExecutionCase, plan: str, step: Step) -> list[str]:
     bounded = step.kind in ("agent", "tool") and step.task is None
     if bounded and not covers(limits, step.allowed):
         faults.append(f"it may use no more than: {', '.join(limits or ()) or 'no tools'}")
-    if step.persona and step.persona not in case.personas:
-        personas = ", ".join(sorted(case.personas))
-        faults.append(f"there is no persona {step.persona!r} here; there are {personas}")
+    personas = case.pins.keys() - {CAPABILITIES}
+    if step.persona and step.persona not in personas:
+        names = ", ".join(sorted(personas))
+        faults.append(f"there is no persona {step.persona!r} here; there are {names}")
     return faults
 
 
@@ -191,7 +182,7 @@ def _reference_faults(
 ) -> list[str]:
     before = ancestors(step.id, needs)
     try:
-        targets = [r for r in references(_filled_parts(step)) if r.root == "outputs"]
+        targets = [r for r in references(step.filled) if r.root == "outputs"]
     except ReferenceMissing as error:
         return [str(error)]
     faults: list[str] = []

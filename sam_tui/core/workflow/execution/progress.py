@@ -219,8 +219,7 @@ def _require_inputs(case: ExecutionCase, step: str, task: TaskRow | None = None)
 
 
 def _fail(case: ExecutionCase, attempt: AttemptRow, missing: ReferenceMissing) -> None:
-    failure = Failure("reference", str(missing), {"code": "reference_missing"})
-    fail_step(case, attempt, (failure,))
+    fail_step(case, attempt, [Failure("reference", str(missing), {"code": "reference_missing"})])
 
 
 def _end(case: ExecutionCase, failed: list[StepRow]) -> None:

@@ -1,6 +1,5 @@
 """The action after a failure or an interrupted call: retry, rollback, replan, ask or abort."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -9,7 +8,7 @@ from typing import Literal
 
 from sam_tui.core.ports.workflows import AttemptRow, AttemptStatus, EventQuery, StepRow
 from sam_tui.core.workflow.definitions.graph import ancestors, dependents
-from sam_tui.core.workflow.definitions.model import OnFail, StepAction, parse_action
+from sam_tui.core.workflow.definitions.model import OnFail, StepAction, parse_action, sha256
 from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.views import Failure
 
@@ -123,13 +122,11 @@ def exhausted(case: ExecutionCase, row: StepRow, why: str) -> None:
     case.record("budget_exhausted", row.id, reason=why)
     # For a later decision the step is one that can be tried again.
     case.put(row, status="failed", completed_at=case.now)
-    match case.definition.policy.on_exhausted:
-        case "ask":
-            ask(case, row.id, message)
-        case "diverge":
-            end(case, "diverged", message)
-        case _:
-            end(case, "failed", message)
+    then = case.definition.policy.on_exhausted
+    if then == "ask":
+        ask(case, row.id, message)
+    else:
+        end(case, "diverged" if then == "diverge" else "failed", message)
 
 
 def end(
@@ -145,26 +142,19 @@ def end(
     case.reach("diverged" if state == "diverged" else "failed")
 
 
-def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow | None) -> None:
+def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
     """The step has failed for good, and with it the execution, at once or after what still runs."""
-    if attempt is not None and attempt.task is not None:
-        case.mark_item(attempt, "failed")
+    case.mark_item(attempt, "failed")
     row = case.put(row, status="failed", completed_at=case.now)
     case.reach("failed")
     if case.definition.policy.on_failure == "fail-fast":
         end(case, "failed", f"step {row.id} failed: {row.error}")
 
 
-def limit(case: ExecutionCase, row: StepRow) -> int:
-    """Return how many attempts a step has."""
-    spec = case.spec(row.id)
-    if spec.attempts is not None:
-        return spec.attempts
-    return 1 if spec.kind == "tool" else case.definition.policy.attempts
-
-
 def _retry(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
-    if row.tries < limit(case, row):
+    spec = case.spec(row.id)
+    most = spec.attempts or (1 if spec.kind == "tool" else case.definition.policy.attempts)
+    if row.tries < most:
         _put_back(case, row, attempt)
         case.record("step_retried", row.id, attempt.id, tries=row.tries)
         case.reach("retried")
@@ -180,10 +170,9 @@ def _retry(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
 
 def _put_back(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
     """The step, or its item, can be opened again."""
+    case.mark_item(attempt, "pending")
     if attempt.task is None:
         case.put(row, status="pending")
-        return
-    case.mark_item(attempt, "pending")
 
 
 def _replan(
@@ -259,9 +248,7 @@ def plan_of(case: ExecutionCase, row: StepRow) -> str:
 def fingerprint(step: str, tool: str, kind: str, error: str) -> str:
     """Return an id of the error, the same whatever numbers, quoted texts and paths it has."""
     plain = re.sub(r"0x[0-9a-f]+|\d+|\"[^\"]*\"|'[^']*'|/\S+", "#", error.lower())
-    return hashlib.sha256(
-        f"{step}\n{tool}\n{kind}\n{' '.join(plain.split())}".encode()
-    ).hexdigest()[:16]
+    return sha256(f"{step}\n{tool}\n{kind}\n{' '.join(plain.split())}")[:16]
 
 
 def _fresh(row: StepRow) -> StepRow:

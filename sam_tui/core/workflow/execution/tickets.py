@@ -10,17 +10,16 @@ import binascii
 import hashlib
 import json
 import secrets
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, cast
 
 from sam_tui.core.clock import iso
 from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow
-from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.references import fill, fill_text
-from sam_tui.core.workflow.definitions.stages import FORM, Sampling
+from sam_tui.core.workflow.definitions.stages import FORM
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, pinned_text
 from sam_tui.core.workflow.execution.context import revision_briefing
-from sam_tui.core.workflow.views import ModelWish, Ticket, WorkflowRefused
+from sam_tui.core.workflow.views import Ticket, WorkflowRefused
 
 LIFETIME = 86_400.0
 """Seconds for which a token is valid (seed 003)."""
@@ -69,11 +68,6 @@ def read_token(token: str) -> dict[str, str]:
         ) from error
 
 
-def task_folder(execution: str, created_at: float) -> str:
-    """A task's folder among the saved tasks (seed 002, 3.9): by the day (UTC) on which it began."""
-    return f"tasks_{datetime.fromtimestamp(created_at, UTC):%m%d%Y}/{execution}"
-
-
 def redeem(
     transaction: Transaction, token: str, execution_id: str = ""
 ) -> tuple[ExecutionCase, AttemptRow]:
@@ -96,26 +90,12 @@ def redeem(
     if now < row.issued_at - LIFETIME:
         why = "That token is more than 24 hours ahead: the clock was set back."
         raise refused_token("token_expired", why, step=row.step)
-    for attempt in case.attempts(step=row.step):
-        if attempt.id == row.attempt:
-            return case, attempt
-    raise not_running(case, row.step)
+    return case, case.require_open(row.step, row.attempt)
 
 
 def refused_token(code: str, message: str, **step: str) -> WorkflowRefused:
     """The refusal of a token; its details name the ``step`` of one that was issued for this execution."""
     return WorkflowRefused(code, message, hint="Read the current step for a valid token.", **step)
-
-
-def not_running(case: ExecutionCase, step: str) -> WorkflowRefused:
-    """The refusal of work on a step that is not open: which are, and which was meant."""
-    expected = [attempt.step for attempt in case.attempts()]
-    return WorkflowRefused(
-        "phase_mismatch" if expected or step not in case.steps else "step_not_running",
-        f"Step {step} is not open now; open: {', '.join(expected) or 'none'}.",
-        expected=expected,
-        got=step,
-    )
 
 
 def issue(case: ExecutionCase, attempt: AttemptRow) -> Ticket:
@@ -136,12 +116,12 @@ def describe(
     scope = case.scope(attempt.step, task)
     scope["inputs"] = inputs = fill(spec.inputs, scope)
     persona = str(fill(spec.persona, {"params": case.row.params}) or "")
-    pin = case.personas.get(persona)
+    pin = case.pins.get(persona)
     return Ticket(
         execution_id=case.row.id,
         workflow=case.row.workflow,
         step=attempt.step,
-        kind=spec.kind,
+        spec=spec,
         attempt=attempt.number,
         token=token,
         expires_at=expires_at,
@@ -149,25 +129,10 @@ def describe(
         persona_text=pinned_text(case.unit, pin) if pin else "",
         instructions=instructions(case, attempt.step, scope, task),
         inputs=inputs,
-        tools=spec.allowed,
-        output_schema=spec.output,
+        arguments=fill(spec.arguments, scope),
         deadline=attempt.deadline,
         task=task,
-        tool=spec.tool,
-        arguments=fill(spec.arguments, scope),
-        choices=spec.choices,
-        max_calls=spec.max_calls,
-        wish=_wish(spec),
     )
-
-
-def _wish(spec: Step) -> ModelWish:
-    """Return the model that an llm step asks for; its name comes from the plan, never from an output."""
-    if spec.kind != "llm" or spec.task is None:
-        return ModelWish()
-    sampling = Sampling.model_validate(spec.task.input)
-    options = {"temperature": sampling.temperature, "max_tokens": sampling.maxTokens}
-    return ModelWish(sampling.model, {k: v for k, v in options.items() if v is not None})
 
 
 def instructions(

@@ -106,14 +106,14 @@ def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
     if row is None or case.spec(step).kind != "plan" or row.status != "completed":
         message = f"{step!r} is not a plan step that has a plan."
         raise case.refusal("step_not_plan", message, step=step)
-    read_plan(case, step, plan)
+    steps = read_plan(case, step, plan)
     most = case.definition.policy.replans
     if not reviewed and case.row.replans >= most:
         raise case.refusal("replans_exhausted", f"The replan budget of {most} is used up.")
     children = [r.id for r in case.living() if r.parent == step]
     cancel(case, children, "a new plan was made")
     case.change(replans=case.row.replans + (not reviewed))
-    adopt(case, step, plan)
+    adopt(case, step, steps)
     case.reach("replanned")
     return advanced(case, "replanned") if reviewed else settled(case)
 

@@ -129,7 +129,7 @@ def allowed_tools(session: ManusSession) -> list[str]:
     """The tools that the gate allows in the session's phase, and JARVIS; none when it is done."""
     if session.ticket is None:
         return [] if session.phase == "DONE" else ["JARVIS"]
-    tools = ("*",) if session.ticket.tools is None else session.ticket.tools
+    tools = ("*",) if session.ticket.spec.allowed is None else session.ticket.spec.allowed
     return [*dict.fromkeys([*tools, "JARVIS"])]
 
 

@@ -81,7 +81,7 @@ class Health:
 
     def _configuration(self) -> HealthCheck:
         """The definition can be started, and every role has its persona."""
-        definition = self._workflows.catalog.find(WORKFLOW)
+        definition = self._workflows.catalog.view(WORKFLOW).definition
         missing = sorted(set(ROLES) - set(self._workflows.catalog.personas()))
         if missing:
             return HealthCheck("fail", f"roles without a persona: {', '.join(missing)}")

@@ -6,7 +6,7 @@ it is found as ``project/<name>`` then. Of user and package the user's wins.
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from pydantic import ValidationError
@@ -28,16 +28,6 @@ _PHASE_KEYS = {ours: midex for midex, ours in PHASE_FIELDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogEntry:
-    """A definition as found. ``problems`` with an error keep it from being started."""
-
-    name: str
-    definition: WorkflowDefinition | None
-    file: DefinitionFile
-    problems: tuple[DefinitionProblem, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class DefinitionView:
     """A workflow that can be started, by the name that it is started by, and its file."""
 
@@ -45,6 +35,16 @@ class DefinitionView:
     definition: WorkflowDefinition
     origin: str
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """A file by the name of its workflow; without ``view`` its ``problems`` keep it from being started."""
+
+    name: str
+    file: DefinitionFile
+    problems: tuple[DefinitionProblem, ...]
+    view: DefinitionView | None = None
 
 
 class WorkflowCatalog:
@@ -58,10 +58,6 @@ class WorkflowCatalog:
         self._roles: dict[str, WorkerRole] = {}
         self._problems: tuple[DefinitionProblem, ...] = ()
 
-    def find(self, name: str) -> WorkflowDefinition:
-        """A definition by name. Raises as ``view``."""
-        return self.view(name).definition
-
     def view(self, name: str) -> DefinitionView:
         """One definition for people and clients.
 
@@ -71,7 +67,8 @@ class WorkflowCatalog:
         entry = self._entries.get(name)
         if entry is None:
             near = difflib.get_close_matches(name, self._entries, n=3)
-            names = ", ".join(near or self._trusted()) or "none"
+            trusted = sorted(name for name, e in self._entries.items() if e.file.trusted)
+            names = ", ".join(near or trusted) or "none"
             raise WorkflowRefused(
                 "workflow_unknown",
                 f"There is no workflow {name!r}.",
@@ -86,7 +83,7 @@ class WorkflowCatalog:
                 workflow=name,
                 path=entry.file.path,
             )
-        if entry.definition is None or _errors(entry.problems):
+        if entry.view is None:
             raise WorkflowRefused(
                 "workflow_invalid",
                 f"The workflow {name!r} has errors.",
@@ -94,35 +91,23 @@ class WorkflowCatalog:
                 workflow=name,
                 problems=[str(p) for p in entry.problems],
             )
-        return DefinitionView(name, entry.definition, entry.file.origin, entry.file.path)
+        return entry.view
 
     def certain(self, name: str) -> Sequence[Step]:
-        """Return the steps of a definition that run with any outcome of the others. Raises as ``find``."""
-        return [step for step in self.find(name).steps if not step.when]
+        """Return the steps of a definition that run with any outcome of the others. Raises as ``view``."""
+        return [step for step in self.view(name).definition.steps if not step.when]
 
     def match(self, task: str) -> tuple[str, Mapping[str, object]] | None:
         """The first definition by name whose matcher fits a task whole, and the task's parameters."""
         if len(task) > LONGEST_TASK:
             return None
-        self._refresh()
-        for name, entry in sorted(self._entries.items()):
-            usable = entry.file.trusted and not _errors(entry.problems)
-            params = entry.definition.matched(task) if entry.definition and usable else None
-            if params is not None:
-                return name, params
-        return None
+        fits = ((view.name, view.definition.matched(task)) for view in self.views())
+        return next(((name, params) for name, params in fits if params is not None), None)
 
     def views(self) -> tuple[DefinitionView, ...]:
         """Every definition that can be started, by name."""
         self._refresh()
-        return tuple(
-            DefinitionView(name, entry.definition, entry.file.origin, entry.file.path)
-            for name, entry in sorted(self._entries.items())
-            if entry.definition is not None and not _errors(entry.problems)
-        )
-
-    def _trusted(self) -> list[str]:
-        return sorted(name for name, entry in self._entries.items() if entry.file.trusted)
+        return tuple(view for _, entry in sorted(self._entries.items()) if (view := entry.view))
 
     def personas(self) -> Mapping[str, str]:
         """The text of every persona by its name."""
@@ -175,23 +160,25 @@ class WorkflowCatalog:
             text = f"{name!r} comes from {other.file.origin} as well; this one is project/{name}"
             problems.append(_problem(file, text, level="warning"))
             name = f"project/{name}"
+            entry = replace(entry, view=entry.view and replace(entry.view, name=name))
         self._entries[name] = entry
 
 
 def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> CatalogEntry:
     name = _name_of(file)
     if unusable := _unusable(file, name):
-        return CatalogEntry(name, None, file, (unusable,))
+        return CatalogEntry(name, file, (unusable,))
     fields = {"name": name, **file.fields, "content": file.body}
     try:
         definition = WorkflowDefinition.model_validate(fields)
     except ValidationError as error:
-        return CatalogEntry(name, None, file, _shape_problems(file, error))
+        return CatalogEntry(name, file, _shape_problems(file, error))
     problems = tuple(
         _problem(file, message, _in_file(path, file))
         for path, message in definition_faults(definition, personas)
     )
-    return CatalogEntry(name, definition, file, problems)
+    view = None if problems else DefinitionView(name, definition, file.origin, file.path)
+    return CatalogEntry(name, file, problems, view)
 
 
 def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[DefinitionProblem, ...]:
@@ -275,7 +262,3 @@ def _unusable(file: DefinitionFile, name: str) -> DefinitionProblem | None:
 def _name_of(file: DefinitionFile) -> str:
     name = file.fields.get("name")
     return name if isinstance(name, str) and name else file.stem
-
-
-def _errors(problems: Sequence[DefinitionProblem]) -> bool:
-    return any(problem.level == "error" for problem in problems)
