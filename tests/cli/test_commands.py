@@ -69,12 +69,6 @@ def test_a_mistyped_command_is_an_error_that_names_the_command(
 
 
 @pytest.mark.requirement("headless:routing")
-def test_a_mistyped_option_is_an_error_that_names_the_closest(sam: Command) -> None:
-    ended = sam("run", "--modle", "x")
-    assert ended.code == 2 and "Did you mean '--model'?" in ended.err
-
-
-@pytest.mark.requirement("headless:routing")
 def test_help_names_every_command_and_its_main_options(sam: Command) -> None:
     ended = sam("--help")
     assert ended.code == 0
