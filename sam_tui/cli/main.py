@@ -31,6 +31,8 @@ def main(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and error.possibilities:
+            del error.possibilities[1:]  # click lists even distant ones, by name
         error.show(sys.stderr)
         return error.exit_code
     except Interrupted as interrupted:

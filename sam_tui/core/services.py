@@ -56,6 +56,12 @@ class PluginReport:
     names: tuple[str, ...] = ()
     fault: str = ""
 
+    @property
+    def warning(self) -> str:
+        """Its fault in a sentence; empty without one."""
+        where = f"{self.entry} of {self.distribution} {self.version}"
+        return f"broken plug-in: {where}: {self.fault}" if self.fault else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Remembered:

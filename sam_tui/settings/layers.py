@@ -5,7 +5,6 @@ Later layers override earlier ones.
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -19,7 +18,7 @@ from sam_tui.settings.files import (
     read_file,
 )
 from sam_tui.settings.table import SETTINGS, Setting, Value
-from sam_tui.settings.values import WrongValue, from_text, setting_of
+from sam_tui.settings.values import WrongValue, of_variable, setting_of
 
 DEFAULT = "default"
 OPTION = "--settings"
@@ -129,15 +128,18 @@ def personal_settings(
 
 
 def _with_environment(settings: Settings, environ: Mapping[str, str]) -> Settings:
+    """The settings with those of variables. Raises ``WrongValue`` for what is none of the choices."""
     values = dict(settings.values)
     for setting in SETTINGS:
         text = environ.get(setting.env, "").strip() if setting.env else ""
         if text:
-            with suppress(WrongValue):  # the code that uses the variable reports a wrong value
-                values[setting.key] = (
-                    from_text(setting, text),
-                    SettingOrigin("environment", setting.env),
-                )
+            try:
+                value = of_variable(setting, text)
+            except WrongValue:
+                if setting.kind == "switch" or (setting.choices and setting.key != "web.search"):
+                    raise
+                continue  # the code that uses the variable reports a wrong value
+            values[setting.key] = (value, SettingOrigin("environment", setting.env))
     return replace(settings, values=values)
 
 

@@ -117,8 +117,13 @@ def number_of_variable(environ: Mapping[str, str], key: str) -> float:
     text = environ.get(setting.env, "").strip()
     if not text:
         return cast("float", setting.default)
+    return cast("float", of_variable(setting, text))
+
+
+def of_variable(setting: Setting, text: str) -> Value:
+    """The value that the variable of a setting holds. Raises ``WrongValue`` that names the variable."""
     try:
-        return cast("float", from_text(setting, text))
+        return from_text(setting, text)
     except WrongValue:
         raise WrongValue(
             f"{setting.env} is {text!r}.", hint=f"Write {expected(setting)}."

@@ -11,6 +11,7 @@ LISTED = 50
 """The most files that are offered at once."""
 _DEEPEST = 4
 """A typed path of at least so many parts must name every folder in between."""
+_COMPILED = (".pyc", ".pyo", ".class", ".o", ".so", ".a", ".obj", ".dll", ".exe")
 _BEGUN = re.compile(r"(?:^|(?<=[\s(\"'`]))@([^\s@]*)$")
 
 
@@ -39,7 +40,7 @@ def fitting(paths: Iterable[str], part: str) -> tuple[Sequence[str], Sequence[st
     """The paths that contain the letters of ``part`` in this order: the closest first, and all matches.
 
     Paths that begin with ``part`` (first in the name, then in the whole path) are closest, then those
-    that contain it in one piece, then short ones. Case is ignored.
+    that contain it in one piece, then short ones; compiled files come last. Case is ignored.
     """
     typed = part.lower()
     # Each letter at its first place and no other, so that no name makes this slow.
@@ -55,6 +56,7 @@ def fitting(paths: Iterable[str], part: str) -> tuple[Sequence[str], Sequence[st
             rank = 3
         else:
             continue
+        rank += 4 * low.endswith(_COMPILED)
         ranked.append((rank, len(path), path))
     closest = [path for _, _, path in heapq.nsmallest(LISTED, ranked)]
     return closest, [path for _, _, path in ranked]

@@ -164,6 +164,9 @@ class Workbench:
             self._context.notice(charsets.WARNING, "warning")
         self._models.announce()
         self._authorization.announce()
+        for report in runtime.plugins:
+            if report.fault:
+                self._context.notice(report.warning, "warning")
         self._open(invocation)
         for command in commands:
             self.obey(command)

@@ -66,6 +66,13 @@ def test_a_later_layer_counts_and_each_value_tells_where_it_stands(tmp_path: Pat
         "auto",
         "default",
     )
+    for variable, words in (
+        ("COMPACTION", "one of model, rules"),
+        ("SCREEN_READER", "true or false"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"SAM_TUI_{variable} is 'mdel'") as error:
+            personal_settings({f"SAM_TUI_{variable}": "mdel"}, str(system))
+        assert words in error.value.hint
     overlay = settings.environment(environ)
     assert overlay["SAM_TUI_COMPACTION"] == "rules"
     assert overlay["SAM_TUI_STEP_MODEL"] == "a/e"

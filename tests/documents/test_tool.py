@@ -168,6 +168,14 @@ async def test_an_existing_file_is_replaced_only_on_demand(harness: Harness) -> 
         "document_operations", operation="document_create", content="x", filename="a", format="txt"
     )
     assert "exists already" in told
+    told = await harness.refused(
+        "document_operations",
+        operation="document_create",
+        content="x",
+        output_path="a.docx",
+        format="txt",
+    )
+    assert "ends with .docx, but format is txt" in told
     assert (harness.workspace / "a.txt").read_text(encoding="utf-8") == "mine"
     await harness.done(
         "document_operations", operation="document_create", content="new", filename="a", format="txt",

@@ -100,6 +100,10 @@ async def test_a_binary_file_is_an_error_with_kind_and_size(bench: Any, data: by
     (bench.root / "f").write_bytes(data)
     with pytest.raises(ToolError, match=f"binary file \\({kind}, {len(data)} bytes\\)"):
         await bench("read_file", filePath="f")
+    (bench.root / "f.docx").write_bytes(data)
+    with pytest.raises(ToolError) as error:
+        await bench("read_file", filePath="f.docx")
+    assert "document_import" in error.value.hint
 
 
 @pytest.mark.requirement("files:token-cap")

@@ -95,15 +95,17 @@ def test_the_command_line_lists_hooks_and_says_what_does_not_count(
     assert command("hooks", "list").err == "There are no hooks.\n"
     write(config / "hooks.json", "PreToolUse", [STOP], matcher="bash")
     write(config / "hooks.json", "Stop", ["true"])
+    write(config / "hooks.json", "SessionStart", ["true"], matcher="starup")
     (command.workspace / ".sam").mkdir()
     write(command.workspace / ".sam/hooks.json", "Stop", ["false"])
     told = command("hooks", "list")
     assert f"user     PreToolUse (bash)  {STOP}" in told.out
     assert "matches no operation" in told.out
+    assert told.out.count("matches") == 2 and "matches none of startup, resume" in told.out
     assert "left out" in told.out and "is not trusted" in told.out
     rows: dict[str, Any] = command("hooks", "list", "--json").json
-    assert [row["command"] for row in rows["hooks"]] == [STOP, "true"]
-    assert "no operation matches: bash" in command("doctor").out
+    assert [row["command"] for row in rows["hooks"]] == [STOP, "true", "true"]
+    assert "matches nothing: bash, starup" in command("doctor").out
     command("trust")
     assert [r["command"] for r in command("hooks", "list", "--json").json["hooks"]][-1] == "false"
 

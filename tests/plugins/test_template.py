@@ -30,6 +30,8 @@ def test_the_template_is_built_installed_and_held_by_the_guard(tmp_path: Path) -
     (wheel,) = wheels.glob("sam_hello-*.whl")
     installed = run("pip", "install", *offline, "--target", str(site), str(wheel))
     assert installed.returncode == 0, installed.stderr
+    with next(site.glob("*.dist-info/entry_points.txt")).open("a", encoding="utf-8") as entries:
+        entries.write("\ngone = sam_hello:gone\n")
     (tmp_path / "ws").mkdir()
     (tmp_path / "ws/a.txt").write_text("one two three", encoding="utf-8")
     (tmp_path / "b.txt").write_text("secret", encoding="utf-8")
@@ -42,6 +44,7 @@ def test_the_template_is_built_installed_and_held_by_the_guard(tmp_path: Path) -
     model = ("--model", f"scripted:{tmp_path / 'script.json'}", "--output-format", "stream-json")
     ended = run("sam_tui", "run", *place, *model, "go", **path)
     lines = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert "broken plug-in: gone of sam-hello 0.1.0: " in str(lines)
     results = [x["message"]["content"][0]["content"] for x in lines if x["type"] == "user"]
     assert "a.txt has 3 words." in results[0], ended.stdout
     assert lines[-1]["subtype"] == "error_blocked" and "has 1 words" not in results[1]

@@ -264,7 +264,7 @@ FAULTS: list[tuple[object, str, str]] = [
     ({"a": {"command": ""}}, "a", "mcpServers.a.command must be a text"),
     ({"a": {"command": "x", "args": [1]}}, "a", "mcpServers.a.args must be a list of texts"),
     ({"a": {"command": "x", "env": {"A": 1}}}, "a", "mcpServers.a.env.'A' must be a text"),
-    ({"a": {"command": "x", "timeout": "3"}}, "a", "mcpServers.a.timeout must be a number"),
+    ({"a": {"command": "x", "timeout": 0}}, "a", "mcpServers.a.timeout must be a number from 1"),
     ({"a": {"type": "ws", "url": "http://x"}}, "a", "mcpServers.a.type must be"),
     ({"a": {"type": [], "command": "x"}}, "a", "mcpServers.a.type must be"),
     ({"a": {"command": "${NONE}"}}, "a", "mcpServers.a.command: the variable NONE is not set"),

@@ -222,22 +222,25 @@ async def test_files_that_a_message_names_come_along_as_far_as_the_guard_allows(
     put(place.workspace / ".env", "TOKEN=abcdef123456\n")
     put(place.folder / "outside.txt", "far away\n")
     (place.workspace / "x.bin").write_bytes(b"\0\1")
+    (place.workspace / "cut.png").write_bytes(b"\x89PNG\r\n\x1a\ncut")
+    (place.workspace / "a.pdf").write_bytes(b"%PDF-1.4 cut")
     (place.workspace / "lib").mkdir()
     runtime = place.build()
     model = RawModel(DONE, DONE)
     runtime.use_model(model)
     session = runtime.open_session()
     text = (
-        f'See @"a b.py" and @long.txt, @.env @{place.folder}/outside.txt (@x.bin) @lib a@b.c @none.'
+        f'See @"a b.py" and @long.txt, @.env @{place.folder}/outside.txt (@x.bin) @lib a@b.c @none. '
+        "@cut.png @a.pdf"
     )
     await session.run(f"{text}\n\n<stdin>\n@lib @x.bin @a\n</stdin>")
     (attached,) = reminders(model.seen[0], "attached_files")
-    assert attached.count("<file path=") == 5, "each file once; a folder and a word are none"
+    assert attached.count("<file path=") == 7, "each file once; a folder and a word are none"
     assert '<file path="a b.py">\nx = 1\n<\\/file><\\file' in attached
     assert "<system-reminder>" not in attached
     assert "[cut after" in attached and len(attached) < 60_000
     assert "abcdef" not in attached and "far away" not in attached
-    assert attached.count('attached="no"') == 3
+    assert attached.count('attached="no"') == 5
     assert mentions("@a.py, @a.py! (see @b.py)\n<stdin>\n@c") == ["a.py", "b.py"]
     await session.run("no files")
     assert len(reminders(model.seen[1], "attached_files")) == 1

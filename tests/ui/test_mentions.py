@@ -41,7 +41,9 @@ def test_a_name_is_begun_by_an_at_sign_that_begins_a_word(before: str, part: str
 @pytest.mark.requirement("ui:mentions")
 def test_the_closest_file_comes_first() -> None:
     paths = ["src/deep/alpha.py", "lib/xalpha.py", "alphabet/z.py", "a/l/p/h/a.txt", "beta.py"]
+    paths += ["alpha.pyc", "alpha.o"]
     found = ["src/deep/alpha.py", "alphabet/z.py", "lib/xalpha.py", "a/l/p/h/a.txt"]
+    found += ["alpha.o", "alpha.pyc"]
     assert list(fitting(paths, "Alpha")[0]) == found
     assert len(fitting([f"{n}.py" for n in range(1000)], "")[0]) == LISTED
 

@@ -1,6 +1,7 @@
 """What the person sets at the screen: keys of actions, looks, settings, keys of providers (3 s of CPU)."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from sam_tui.ui.screens.dialogs import HelpScreen, Picker
 from sam_tui.ui.screens.forms import KeyForm
 from sam_tui.ui.screens.settings import SettingsScreen, ThemePicker, TourScreen
 from tests.ui.contrast import contrast, unreadable
-from tests.ui.driver import QuickApp, Stage, driven
+from tests.ui.driver import QuickApp, Stage, build_stage, driven
 from tests.ui.test_inline import around
 
 LIGHT_GROUND = b"48;5;231m"
@@ -37,9 +38,19 @@ audit = "ctrl+c"
 """
 
 
-@pytest.mark.requirement("settings:screen", "ui:keys-set", "settings:keys-kept")
-async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_path: Path) -> None:
+@pytest.mark.requirement(
+    "settings:screen", "ui:keys-set", "settings:keys-kept", "plugins:entry-points"
+)
+async def test_a_person_sets_keys_a_look_a_setting_and_a_key(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, data = tmp_path / "own/settings.toml", tmp_path / "own-data"
+    package = tmp_path / "site/absent-1.0.dist-info"
+    package.mkdir(parents=True)
+    (package / "METADATA").write_text("Name: absent\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[sam_tui.tools]\ngone = absent_module:gone\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
+    stage = build_stage(tmp_path, stage.model)
     path.parent.mkdir()
     path.write_text(KEYS)
     preferences = UserSettings({"SAM_TUI_CONFIG_DIR": str(path.parent)}, str(data))
@@ -57,6 +68,7 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
             "keys.audit: ctrl+c belongs to “interrupt”",
         ):
             assert fault in me.transcript(), fault
+        assert "broken plug-in: gone of absent 1.0: " in me.transcript()
         await me.pilot.press("f9")
         await me.until(lambda: isinstance(app.screen, ThemePicker))
         await me.pilot.press("down", "down")

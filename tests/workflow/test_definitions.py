@@ -104,6 +104,7 @@ FAULTS = [
     ),
     ("steps: {a: 1}", 3, "steps: must be a list"),
     ("steps:\n  - {prompt: a}", 4, "steps.0.id: is missing"),
+    ("steps: []", 3, "steps: must have at least one entry"),
 ]
 
 
@@ -117,6 +118,7 @@ def test_every_fault_names_its_file_and_line(
     problems = bench.workflows.catalog.lint()
     found = [p for p in problems if message in p.message]
     assert found, [str(p) for p in problems]
+    assert ("one entry" in message) == any("one entry" in p.message for p in problems)
     assert (found[0].path, found[0].line) == (str(path), line)
     assert str(found[0]).startswith(f"{path}:{line}: error: ")
     with pytest.raises(WorkflowRefused) as refused:

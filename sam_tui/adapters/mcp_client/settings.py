@@ -292,8 +292,12 @@ def _seconds(fields: Mapping[str, object], where: str) -> float | None:
     if "timeout" not in fields:
         return None
     value = fields["timeout"]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400_000:
-        raise ConfigurationError(f"{where}.timeout must be a number of milliseconds.")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 1 <= value <= 86_400_000
+    ):
+        raise ConfigurationError(f"{where}.timeout must be a number from 1 to 86400000 (ms).")
     return value / 1000
 
 

@@ -342,7 +342,7 @@ def _hooks(values: dict[str, object]) -> DoctorCheck:
     notes = [f"{len(listing.hooks)} run at events"]
     notes += [f"without those of {file}" for file in listing.left_out]
     if odd := [hook.matcher for hook in listing.hooks if note_on(hook, names)]:
-        notes.append(f"no operation matches: {', '.join(odd)}")
+        notes.append(f"matches nothing: {', '.join(odd)}")
     state: State = "note" if odd or listing.left_out else "ok"
     return DoctorCheck("hooks", state, "; ".join(notes), "sam-tui hooks list")
 

@@ -155,7 +155,13 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
         goal=values["goal"] or "",
         goal_turns=values["goal_turns"],
         images=tuple(map(_image, values["images"])),
-        warnings=(*prompt.warnings, *_unwritable(root), *_unbelieved(runtime), *_unpriced(runtime)),
+        warnings=(
+            *prompt.warnings,
+            *_unwritable(root),
+            *_unbelieved(runtime),
+            *_unpriced(runtime),
+            *(report.warning for report in runtime.plugins if report.fault),
+        ),
     )
     return request, runtime
 

@@ -78,9 +78,8 @@ def list_command(**values: object) -> int:
     tools = runtime.registry.tools
     origins = _origins(runtime.plugins)
     for report in runtime.plugins:
-        if report.fault:
-            where = f"{report.entry} of {report.distribution} {report.version}"
-            click.echo(terminal_safe(f"broken plug-in: {where}: {report.fault}"), err=True)
+        if report.warning:
+            click.echo(terminal_safe(report.warning), err=True)
     if values["as_json"]:
         listed = [
             {

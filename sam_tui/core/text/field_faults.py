@@ -53,6 +53,8 @@ def fault_words(fault: "ErrorDetails") -> str:
         bound, key = _SIZES[kind]
         entries = "one entry" if context[key] == 1 else f"{context[key]} entries"
         return f"must have {bound} {entries}"
+    if kind == "string_too_short" and context["min_length"] == 1:
+        return "must not be empty"
     if kind in _WORDS:
         return _WORDS[kind].format_map(context)
     return fault["msg"].removeprefix("Value error, ").replace("Input should ", "must ", 1)

@@ -184,6 +184,11 @@ def _read_entry(file: DefinitionFile, personas: Mapping[str, str]) -> CatalogEnt
 def _shape_problems(file: DefinitionFile, error: ValidationError) -> tuple[DefinitionProblem, ...]:
     problems: list[DefinitionProblem] = []
     for fault in error.errors(include_url=False):
+        if (
+            fault["type"] == "too_short"
+            and len(fault["input"]) >= fault.get("ctx", {})["min_length"]
+        ):
+            continue  # there are entries, and each has a fault of its own
         path = _in_file(fault["loc"], file)
         where = ".".join(str(part) for part in path) or "definition"
         text = fault_words(fault)

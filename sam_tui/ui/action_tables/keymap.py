@@ -90,7 +90,9 @@ class _Choice:
         holders = [action for action in self.actions.values() if key in action.keys]
         fixed = next((a.name for a in holders if a.local or a.name in FIXED), "")
         if not key:
-            fault = f"“{text}” is not a key that can be set."
+            fault = (
+                f"“{text}” is not a key that can be set: take one with Ctrl or Alt, or F1 to F24."
+            )
         elif self.owners.get(key, name) != name:
             fault = f"{text} is already set for {self.owners[key]}."
         elif fixed:

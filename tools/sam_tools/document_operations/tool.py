@@ -250,6 +250,12 @@ class DocumentOperations:
 
     async def _create(self, arguments: CreateDocument, context: ToolContext) -> ToolResult:
         where = context.location("output_path")
+        ending = PurePosixPath(arguments.output_path.strip()).suffix.lower()
+        if _BY_EXTENSION.get(ending, arguments.chosen) != arguments.chosen:
+            raise ToolError(
+                f"output_path ends with {ending}, but format is {arguments.chosen}.",
+                hint="Name the same format in both, or leave format out.",
+            )
         if not arguments.overwrite and self._files.stat(where) is not None:
             raise ToolError(
                 f"{printable(where.display_path)} exists already.",

@@ -42,6 +42,7 @@ _MAGIC = (
     (b"ID3", "MP3 audio"),
     (b"RIFF", "RIFF media (WAV, AVI, WebP)"),
 )
+_IMPORTED = (".pdf", ".docx", ".pptx", ".xlsx", ".epub")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
@@ -190,10 +191,10 @@ def text_in(snapshot: Snapshot, name: str, *, whole: bool) -> Content:
     if document is None:
         kind = kind_of(data) or "unknown kind"
         size = max(snapshot.stamp.size, len(data))
-        raise ToolError(
-            f"{name} is a binary file ({kind}, {sized(size)}), not text.",
-            hint="Look at it with a command in the terminal, such as `file` or `xxd`.",
-        )
+        hint = "Look at it with a command in the terminal, such as `file` or `xxd`."
+        if name.lower().endswith(_IMPORTED):
+            hint = "document_operations.document_import reads its text."
+        raise ToolError(f"{name} is a binary file ({kind}, {sized(size)}), not text.", hint=hint)
     return Content(document, snapshot)
 
 

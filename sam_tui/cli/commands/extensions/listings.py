@@ -57,7 +57,12 @@ def list_skills(**values: Any) -> int:
     return 0
 
 
-_NOTHING = "matches no operation"
+_SUBJECTS = {
+    "SessionStart": ("startup", "resume"),
+    "Notification": ("permission_prompt", "question"),
+    "PreCompact": ("manual", "auto"),
+}
+"""What a matcher is about, for events that are no calls."""
 
 
 @click.group("hooks", short_help="Programs that run at events and can refuse calls.")
@@ -102,12 +107,13 @@ def subjects(runtime: Runtime) -> list[str]:
 
 
 def note_on(hook: Hook, names: Sequence[str]) -> str:
-    """Return a remark on a hook that matches no call and so guards nothing; else empty."""
+    """Return a remark on a hook that never runs, because its matcher matches nothing; else empty."""
     from sam_tui.adapters.hooks.parser import matches
 
-    if hook.event not in ("PreToolUse", "PostToolUse") or any(matches(hook, n) for n in names):
+    subjects = _SUBJECTS.get(hook.event, ())
+    if any(matches(hook, name) for name in subjects or names):
         return ""
-    return _NOTHING
+    return f"matches none of {', '.join(subjects)}" if subjects else "matches no operation"
 
 
 @click.group("prompts", short_help="System prompts, personalities and mini prompts.")

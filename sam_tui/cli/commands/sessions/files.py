@@ -47,7 +47,8 @@ def export_command(**values: Any) -> int:
     try:
         write_new(output, text)
     except OSError as error:
-        raise UsageError(f"{output} could not be written: {error.strerror}.") from error
+        hint = "Name another file." if isinstance(error, FileExistsError) else ""
+        raise UsageError(f"{output} could not be written: {error.strerror}.", hint=hint) from error
     click.echo(terminal_safe(f"Written: {output}"))
     return 0
 
