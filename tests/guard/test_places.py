@@ -297,6 +297,10 @@ def test_a_file_that_the_configuration_includes_or_runs_is_one(tmp_path: Path) -
         assert judged(tmp_path, name, "[core]\n\tpager = x\n"), name
     for name in ("status", "python3", "tools/revs", "tools/other"):
         assert place_of(f"{root}/{name}", root) is None, name
+    (tmp_path / "filter.py").unlink()
+    assert judged(tmp_path, "filter.py", "x")
+    (tmp_path / "tools/more").write_text("[core]\n\thooksPath = tools/other\n")
+    assert place_of(f"{root}/tools/other/pre-commit", root)
     assert leads_to_places(f"{root}/tools", root, "elsewhere")
 
 

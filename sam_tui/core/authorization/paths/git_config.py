@@ -67,6 +67,7 @@ PROGRAMS = r"""(?sx)
 """Keys whose values are commands that git runs."""
 _INCLUDE = re.compile(r"include\.path|includeif\..*\.path", re.DOTALL)
 _MOST_INCLUDED = 16
+_FILE = re.compile(r"/|\w\.\w")
 _STRATEGIES = ("ort", "recursive", "resolve", "octopus", "ours", "subtree")
 _URL = re.compile(r"remote\..*\.url", re.DOTALL)
 _BRANCH = re.compile(r"(branch\..*\.)(?:remote|pushremote)", re.DOTALL)
@@ -148,39 +149,51 @@ def _quoted_value(text: str, at: int) -> tuple[str, int]:
     return "".join(parts[:solid]), (text.find("\n", at) + 1) or len(text)
 
 
+FileIdentity = tuple[int, int, int] | None
+"""The inode, size and time of change of a file; None for a file that is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConfiguredPaths:
     """What a repository's configuration names below its work tree: paths relative to it, in lower case.
 
     ``hooks`` is the folder of ``core.hooksPath``, empty for none; ``included`` are further configurations,
-    ``programs`` the files in commands that git runs.
+    ``programs`` the files in commands that git runs. ``read`` are the files that say so, as they were.
     """
 
     hooks: str = ""
     included: frozenset[str] = frozenset()
     programs: frozenset[str] = frozenset()
+    read: tuple[tuple[str, FileIdentity], ...] = ()
 
 
 def configured_paths(root: str) -> ConfiguredPaths:
     """What the configuration names of the repository whose work tree is the real path ``root``."""
-    config = f"{root.rstrip('/')}/.git/config"
-    try:
-        about = os.stat(config)
-    except NotADirectoryError:  # a linked work tree or a submodule
-        config = _config_elsewhere(root)
-        try:
-            about = os.stat(config)
-        except OSError:
-            return ConfiguredPaths()
-    except OSError:
+    config = _config_of(root)
+    if (identity := _identity(config)) is None:
         return ConfiguredPaths()
-    return _configured_paths(root, config, (about.st_ino, about.st_size, about.st_mtime_ns))
+    configured = _configured_paths(root, config, identity)
+    if any(_identity(path) != before for path, before in configured.read):
+        _configured_paths.cache_clear()
+        configured = _configured_paths(root, config, identity)
+    return configured
 
 
-def _config_elsewhere(root: str) -> str:
-    """The configuration that counts where ``.git`` is a file; of a work tree that of its repository."""
-    folder = _small(f"{root}/.git").removeprefix("gitdir:").strip()
-    folder = os.path.join(root, folder)
+def _identity(path: str) -> FileIdentity:
+    """What changes with a file; None where there is none."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def _config_of(root: str) -> str:
+    """The configuration of the repository with this work tree; of a linked one that of its repository."""
+    git = f"{root.rstrip('/')}/.git"
+    if not os.path.isfile(git):
+        return f"{git}/config"
+    folder = os.path.join(root, _small(git).removeprefix("gitdir:").strip())
     return os.path.join(folder, _small(f"{folder}/commondir").strip(), "config")
 
 
@@ -192,9 +205,7 @@ def remotes(root: str) -> tuple[str, ...]:
     folder = root
     while not os.path.lexists(f"{folder}/.git") and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
-    config = f"{folder}/.git/config"
-    if os.path.isfile(f"{folder}/.git"):  # a linked work tree or a submodule
-        config = _config_elsewhere(folder)
+    config = _config_of(folder)
     try:
         if os.stat(config).st_uid not in (os.geteuid(), os.stat(root).st_uid):
             return ()
@@ -204,21 +215,24 @@ def remotes(root: str) -> tuple[str, ...]:
 
 
 @lru_cache(16)
-def _configured_paths(root: str, config: str, _: tuple[int, int, int]) -> ConfiguredPaths:
-    files, hooks, programs = [config], "", set[str]()
-    for file in files:
+def _configured_paths(root: str, config: str, identity: FileIdentity) -> ConfiguredPaths:
+    files, hooks, programs = {config: identity}, "", set[str]()
+    waiting = [config]
+    for file in waiting:
         for key, value in _readable_entries(file):
             if key == "core.hookspath":
                 hooks = value or hooks
-            elif _INCLUDE.fullmatch(key) and len(files) < _MOST_INCLUDED:
-                files.append(os.path.join(os.path.dirname(file), os.path.expanduser(value)))
+            elif _INCLUDE.fullmatch(key) and len(waiting) < _MOST_INCLUDED:
+                path = os.path.join(os.path.dirname(file), os.path.expanduser(value))
+                files[path] = _identity(path)
+                waiting.append(path)
             elif re.fullmatch(PROGRAMS, key):
-                programs.update(_files_in(key, value))
-    existing = (path for path in programs if os.path.isfile(os.path.join(root, path)))
+                programs.update(_files_in(root, key, value))
     return ConfiguredPaths(
         _inside(root, hooks) if hooks else "",
-        frozenset(_inside(root, file) for file in files[1:]) - {""},
-        frozenset(_inside(root, path) for path in existing) - {""},
+        frozenset(_inside(root, file) for file in waiting[1:]) - {""},
+        frozenset(_inside(root, path) for path in programs) - {""},
+        tuple(files.items()),
     )
 
 
@@ -230,12 +244,17 @@ def _readable_entries(path: str) -> list[Entry]:
         return []
 
 
-def _files_in(key: str, command: str) -> list[str]:
-    """The words of a command that may be files of the work tree; a program without a slash is none."""
+def _files_in(root: str, key: str, command: str) -> list[str]:
+    """The words of a command that may be files of the work tree; a program without a slash is none.
+
+    A word that has the form of a file need not exist yet.
+    """
     if key.startswith("alias.") and not command.startswith("!"):
         return []
     first, *others = [word.strip("\"'") for word in command.lstrip("!").split()] or [""]
-    return [first, *others] if "/" in first else others
+    words = [first, *others] if "/" in first else others
+    words = [word for word in words if not word.startswith("-")]
+    return [word for word in words if _FILE.search(word) or os.path.isfile(f"{root}/{word}")]
 
 
 def _inside(root: str, path: str) -> str:
