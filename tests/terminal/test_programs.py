@@ -140,7 +140,7 @@ async def test_python_is_spoken_to(person: Person) -> None:
     await person.sees("\n4\n>>>")
     person.type("input('name? ')")
     person.press("enter")
-    await person.sees("\nname? ")
+    await person.sees("\nname?")
     assert person.session.activity.state.name in ("waiting", "running")
     person.press("ctrl+c")
     await person.sees("KeyboardInterrupt\n>>>")
