@@ -5,10 +5,12 @@ import errno
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +20,12 @@ from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.processes import parented
 from sam_tui.adapters.terminal.sandbox.kernel import control_groups
-from sam_tui.core.ports.processes.terminals import CommandRequest
+from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
+from sam_tui.adapters.terminal.sessions.pty_session import PtySession
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
+from sam_tui.core.ports.processes.terminals import CommandRequest, SessionSpec
 from tests.fakes.preloaded import SCRIPT
+from tests.terminal.session_kit import ME, ended
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans another parent"),
@@ -218,6 +224,25 @@ async def test_a_parent_takes_another_command_once_nothing_is_left_and_confuses_
     assert {p.pid for p in second.left.processes()} == numbers(tmp_path / "left")
     box.close()
     assert not left_of(numbers(tmp_path / "left"))
+
+
+async def test_a_shell_has_its_exit_code_though_its_parent_reports_late(
+    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(process: parented.ParentedProcess) -> None:
+        number = process.parent.identity[0]
+        threading.Timer(0.3, os.kill, (number, signal.SIGCONT)).start()
+
+    monkeypatch.setattr(parented.ParentedProcess, "_go_on", late)
+    terminals = PtyTerminals(box)
+    session, _ = await terminals.open(SessionSpec(ME, str(tmp_path)))
+    assert isinstance(session, PtySession)
+    fields = stat_fields(session.pid)
+    assert fields is not None
+    os.kill(int(fields[1]), signal.SIGSTOP)  # its parent
+    session.write(b"exit 7\r")
+    await ended(session)
+    assert session.exit_code == 7
 
 
 async def test_where_no_more_parents_can_be_forked_commands_go_on(

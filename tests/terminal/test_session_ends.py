@@ -1,10 +1,14 @@
 import asyncio
+import os
 import re
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.terminal.sessions.pty_session import PtySession
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.terminals import SessionSpec
@@ -130,3 +134,23 @@ async def test_a_command_is_sent_to_the_background_and_brought_back_by_either_ha
     await until(session, "fg >/dev/null\r\n")
     assert (await session.activity.settled(within=90)).name == "waiting"
     assert (await session.activity.end_command()).name == "finished"
+
+
+@pytest.mark.requirement("terminal:job-control")
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell")
+async def test_a_stopped_program_waits_for_no_keys_until_its_shell_takes_over(
+    terminals: PtyTerminals, workspace: Path, until: Until
+) -> None:
+    session, _ = await terminals.open(SessionSpec(ONE, str(workspace)))
+    assert isinstance(session, PtySession)
+    await until(session, "ready>")
+    session.write(b"cat\r")
+    await until(session, "cat\r\n")
+    assert (await session.activity.settled(within=90)).name == "waiting"
+    os.kill(session.pid, signal.SIGSTOP)
+    session.write(b"\x1a")
+    await until(session, "^Z")
+    assert (await session.activity.settled(within=0.3)).name != "waiting"
+    os.kill(session.pid, signal.SIGCONT)
+    assert (await session.activity.settled(within=90)).name == "finished"
+    assert "Stopped" in session.output(0).text

@@ -35,10 +35,10 @@ async def shows(me: Driver, view: TerminalView, text: str) -> None:
     assert view.session is not None
     session = view.session
     await me.until(lambda: session.activity.state.name == "finished")
-    session.write(f"PS1=; clear; printf '{text}\\n'; sleep 900\n".encode())
-    # Once the shell told that it runs, the line itself is on the screen no later than the clearing.
-    await me.until(lambda: any("sleep 900" in r.command for r in session.commands))
-    await me.until(lambda: "sleep 900" not in drawn(view) and drawn(view).strip())
+    session.write(f"PS1=; clear; printf '{text}\\n\\033[m'; sleep 900\n".encode())
+    # The session has all that is printed, and the view has drawn it: the line typed has the same words.
+    await me.until(lambda: session.output(0).text.endswith("\n\x1b[m"))
+    await me.until(lambda: drawn(view).split() == session.screen.text().split())
 
 
 def mouse(

@@ -48,7 +48,10 @@ async def test_an_interrupt_that_is_not_heeded_is_followed_by_term_and_kill(
         assert "ending it: killed (KILL)" in said
         await me.until(lambda: view.label == "Ctrl+] twice leaves")
         assert session.running
-        assert session.commands[-1].exit_code == 137
+        # A busy shell that has the terminal again is interrupted, too, and may note that as the exit code.
+        after = said[said.index("ending it: killed (KILL)") :]
+        late = "ending it: interrupted" in after
+        assert session.commands[-1].exit_code in ((137, 130) if late else (137,))
 
 
 @pytest.mark.requirement("ui:terminal-interrupt")

@@ -18,7 +18,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import STARTED
 
 _MOST_FREE = 1
-_PATIENCE = 5.0
+PATIENCE = 5.0
 """Seconds in which a parent must answer."""
 _MOMENT = 0.1
 """Seconds in which a living parent reports how its command ended."""
@@ -152,27 +152,30 @@ class ParentedProcess:
         self._code: int | None = None
         self._idle = False
 
-    def poll(self) -> int | None:
-        """The return code once it has ended. From then on it can be reaped: its number names it no more."""
-        if self.returncode is None and (code := self.code()) is not None:
+    def poll(self, patience: float = _MOMENT) -> int | None:
+        """The return code once it has ended. From then on it can be reaped: its number names it no more.
+
+        A living parent has ``patience`` seconds to report the end.
+        """
+        if self.returncode is None and (code := self.code(patience)) is not None:
             self.returncode = code
             self._say({"reap": True})
             self._part()
         return self.returncode
 
-    def code(self) -> int | None:
+    def code(self, patience: float = _MOMENT) -> int | None:
         """The return code once it has ended and its parent said so; it stays unreaped."""
         self._hear()
         if self._code is None and not self._lives():
             self._go_on()
-            self._hear(_MOMENT)
+            self._hear(patience)
             if self._code is None and not self._attached:
                 self._code = _KILLED  # with its parent, which the command killed
         return self._code
 
     async def settle(self) -> None:
         """Once it has ended, wait until its parent has said so, though the command goes on stopping it."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while self.code() is None and not self._lives():
             if time.monotonic() > deadline:
                 self._code = _KILLED
@@ -242,7 +245,7 @@ def _readable(control: socket.socket, seconds: float = 0.0) -> bool:
 
 def _answer(control: socket.socket) -> dict[str, Any]:
     """Return a parent's answer to a request. Raises OSError."""
-    control.settimeout(_PATIENCE)
+    control.settimeout(PATIENCE)
     answer = _message(control.recv(MESSAGE))
     control.settimeout(None)
     if "errno" in answer:

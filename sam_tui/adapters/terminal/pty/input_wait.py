@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fcntl import ioctl
 
+from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
+
 _READS, _POLLS, _ON_PATHS = ({
     "x86_64": (
         {0, 19},
@@ -76,7 +78,8 @@ def unread(terminal: str) -> bool:
 class Blocked:
     """The waiting of processes: ``reading`` the terminal, or ``polling`` several things.
 
-    A process does not poll while any thread of it works: a helper of a shell polls all the time.
+    A process does not poll while any thread of it works: a helper of a shell polls all the time. One that
+    is stopped does neither, though its system call stays the same: its shell is about to take over.
     ``readable`` is false where the system does not tell, as without /proc.
     """
 
@@ -93,13 +96,14 @@ def blocked(pids: Iterable[int], terminal: str) -> Blocked:
         before = [_turns(pid, task) for task in tasks]
         calls = [call for task in tasks if (call := _call(pid, task)) is not None]
         readable |= bool(calls and _READS)
-        if any(number in _READS and _is(pid, first, terminal) for number, first in calls):
+        reads = any(number in _READS and _is(pid, first, terminal) for number, first in calls)
+        if reads and not _stopped(pid):
             return Blocked(reading=True)
         numbers = {number for number, _ in calls}
         works = not numbers.isdisjoint(_WORKS)
         if not works and not _POLLS.isdisjoint(numbers):
             # One may have run since it was looked at, and have left its work to another.
-            polling |= before == [_turns(pid, task) for task in tasks]
+            polling |= before == [_turns(pid, task) for task in tasks] and not _stopped(pid)
     return Blocked(polling=polling, readable=readable)
 
 
@@ -117,6 +121,11 @@ def looks_like_prompt(line: str) -> bool:
     """Whether a last line without an end reads as a question."""
     text = line.rstrip()
     return bool(text) and text[-1] in _PROMPT_ENDS
+
+
+def _stopped(pid: int) -> bool:
+    fields = stat_fields(pid)
+    return fields is not None and fields[0] == b"T"
 
 
 def _tasks(pid: int) -> list[str]:

@@ -4,7 +4,7 @@ import os
 import termios
 
 from sam_tui.adapters.terminal.person_input.session_holder import Hold
-from sam_tui.adapters.terminal.processes.parented import Parent, ParentedProgram
+from sam_tui.adapters.terminal.processes.parented import PATIENCE, Parent, ParentedProgram
 from sam_tui.adapters.terminal.pty.pty import PtyLaunch, require_folder
 from sam_tui.adapters.terminal.sandbox.kernel.control_groups import ControlGroup
 from sam_tui.core.errors import ToolError
@@ -56,7 +56,7 @@ class ParentedShell:
 
     def reap(self) -> int | None:
         """End everything below its parent; return its exit code, or None if it is unknown."""
-        code = self._process.poll()
+        code = self._process.poll(PATIENCE)  # this is asked once: a busy machine may take long
         os.close(self.fd)
         self._end_group()
         self._process.release()
