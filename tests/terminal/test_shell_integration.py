@@ -193,7 +193,7 @@ async def test_a_shell_without_integration_is_followed_by_what_it_does(
     assert "end\r\n" in session.output(0).text
     session.write(b"cd /; echo be''gun; sleep 300\r")
     await until(session, "begun\r\n")
-    assert session.activity.state.name == "running"
+    assert session.activity.state.name in ("running", "quiet")
     assert session.directory == "/"
 
 
