@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.core.accesses import LocatedAccess, Read, by_parameter
@@ -335,7 +336,7 @@ class Executor:
             granted=guard.granted(conversation),
             ask_outside=questions.ask,
             ask_again=questions.again,
-            network=guard.network_of(accesses, lasting=lasting),
+            network=partial(guard.network_of, accesses, lasting=lasting),
             host=HostQuestions(
                 guard, request, lambda decision: self.record(conversation, call, decision, accesses)
             ),
