@@ -59,7 +59,7 @@ class Permit:
     ask_again: "AskAgain | None" = None
     """Asks, after a run that could not ask, whether to run the command again with more writable paths."""
     network: "Callable[[], Network]" = lambda: "on"
-    """Which hosts a confined command reaches. Called only for a command: the first look tries the sandbox."""
+    """Returns the hosts that a confined command reaches; the first call may try the sandbox."""
     host: "HostQuestions | None" = None
     """Asks the person about this call, and about later ones; None for calls that cannot ask."""
     ask_rehearsed: "AskRehearsed | None" = None
