@@ -106,7 +106,6 @@ class AssembledRuntime(Permissions):
         tools = built_ins_first(self._built_in, self._plugins.tools)
         registry = Registry(tools, disabled=self.options.disabled_tools)
         registry.require(self.options.named_tools)
-        self.sandbox_plan  # noqa: B018 # read before any call can change what it is made of
         surroundings = CallSurroundings(
             self.guard,
             self.results,
@@ -116,6 +115,7 @@ class AssembledRuntime(Permissions):
             self.workflows.gate,
             self.hooks,
             checkpoints=CallCheckpoints(self.guard, lambda: self.checkpoints, self.bus),
+            prepare=lambda: self.sandbox_plan,
         )
         return Executor(registry, surroundings)
 

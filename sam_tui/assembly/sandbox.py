@@ -20,7 +20,7 @@ class Processes(Stores):
 
     @once
     def sandbox_plan(self):
-        """The plan of the sandbox, by the policy and the settings before the agent can change any."""
+        """The plan of the sandbox, by the policy and the person's settings before the first call ran."""
         from sam_tui.adapters.policy import sandbox_plan
 
         self.package_sources.note()
