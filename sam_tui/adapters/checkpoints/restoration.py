@@ -100,31 +100,31 @@ def files_of_tree(store: GitStore, tree: str) -> dict[str, StoredFile]:
 
 def entries_of(store: GitStore, tree: str, paths: Iterable[bytes]) -> Iterator[tuple[bytes, Entry]]:
     """Yield the entries of some files of a tree, without those that it lacks."""
-    folders: dict[bytes, dict[bytes, Entry]] = {b"": _listed(store, tree)}
+    folders: dict[bytes, dict[bytes, Entry]] = {b"": _entries(store, tree)}
     for path in paths:
-        above, listed = b"", folders[b""]
+        above, entries = b"", folders[b""]
         *names, file = path.split(b"/")
         for name in names:
             above += b"/" + name
             if above not in folders:
-                entry = listed.get(name)
+                entry = entries.get(name)
                 deeper = entry is not None and entry.mode == _FOLDER
-                folders[above] = _listed(store, entry.object) if entry and deeper else {}
-            listed = folders[above]
-        if file in listed:
-            yield path, listed[file]
+                folders[above] = _entries(store, entry.object) if entry and deeper else {}
+            entries = folders[above]
+        if file in entries:
+            yield path, entries[file]
 
 
-def _listed(store: GitStore, tree: str) -> dict[bytes, Entry]:
+def _entries(store: GitStore, tree: str) -> dict[bytes, Entry]:
     """The entries of one folder, by name; each has a mode, a name, and twenty bytes of an object's name."""
     data, at = store.read("tree", tree), 0
-    listed: dict[bytes, Entry] = {}
+    entries: dict[bytes, Entry] = {}
     while at < len(data):
         end = data.index(b"\0", at)
         mode, _, name = data[at:end].partition(b" ")
         at = end + 21
-        listed[name] = Entry(mode.decode("ascii"), data[end + 1 : at].hex())
-    return listed
+        entries[name] = Entry(mode.decode("ascii"), data[end + 1 : at].hex())
+    return entries
 
 
 def _entry(mode: str, name: str) -> Entry | None:

@@ -35,8 +35,8 @@ _MISSING_CREDENTIALS = re.compile(
 
 def looks_secret(name: str, value: str) -> bool:
     """Whether a variable looks like a secret, by its name or by the form of its value."""
-    formed, named = _appearance(name, value)
-    return formed or (named and not (value.startswith("/") and os.path.lexists(value)))
+    by_form, by_name = _appearance(name, value)
+    return by_form or (by_name and not (value.startswith("/") and os.path.lexists(value)))
 
 
 @functools.lru_cache(maxsize=512)  # each command asks about the same environment
@@ -44,8 +44,8 @@ def _appearance(name: str, value: str) -> tuple[bool, bool]:
     """Whether the value has the form of a secret, and whether the name is that of one."""
     if not value or name in _JUDGED_BY_USE:
         return False, False
-    formed = _KNOWN_FORM.search(value) or _PASSWORD_IN_URL.match(value)
-    return bool(formed), bool(_NAME.search(name)) and not _HARMLESS.fullmatch(value)
+    by_form = _KNOWN_FORM.search(value) or _PASSWORD_IN_URL.match(value)
+    return bool(by_form), bool(_NAME.search(name)) and not _HARMLESS.fullmatch(value)
 
 
 @dataclass(frozen=True, slots=True)
