@@ -81,8 +81,8 @@ class ExtensionPlaces:
         project = self._below((*INSTRUCTION_FILES, FURTHER_INSTRUCTIONS))
         if trusted and (any(map(os.path.lexists, project)) or nested()):
             return True
-        rules = map(os.path.isdir, self.definition_folders("rules"))
-        return os.path.lexists(self.settings_path(INSTRUCTION_FILES[0])) or any(rules)
+        personal = self.settings_path(INSTRUCTION_FILES[0])
+        return os.path.lexists(personal) or self.has_definitions("rules")
 
     def settings_path(self, name: str) -> str:
         """A path below the settings folder."""
@@ -93,10 +93,12 @@ class ExtensionPlaces:
         """The person's folders of commands, agents and rules: ours, and Claude Code's."""
         return tuple(filter(self._outside, self._personal))
 
-    def definition_folders(self, kind: str) -> list[str]:
-        """Every folder in which definitions of a kind may lie."""
-        folders = (*self.own_definitions, *self._below(PROJECT_DEFINITIONS))
-        return [os.path.join(folder, kind) for folder in folders]
+    def has_definitions(self, kind: str) -> bool:
+        """Whether there is a folder in which definitions of a kind may lie."""
+        # Existence first: it takes one call, and whether a folder is the person's own one for each part.
+        personal = (f for f in self._personal if os.path.isdir(os.path.join(f, kind)))
+        project = (os.path.join(f, kind) for f in self._below(PROJECT_DEFINITIONS))
+        return any(map(self._outside, personal)) or any(map(os.path.isdir, project))
 
     def _below(self, names: tuple[str, ...]) -> list[str]:
         return [os.path.join(self._root, name) for name in names]

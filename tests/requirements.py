@@ -801,6 +801,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "Unix datagrams arrive between processes of commands, and reach no other program unasked.",
         "issue 12 A.5",
     ),
+    "sandbox:when-used": Requirement("No supervisor and no trial run before the first command; what the sandbox is made of is read before the first call runs.", "architecture 9"),
     "schema:flat": Requirement("Operations of a tool share one flat schema in declared order.", "seed 004, architecture 2"),
     "schema:one-type": Requirement("One parameter name with two types is refused at start.", "architecture 2"),
     "schema:same-bytes": Requirement("The advertised schema is the same bytes in every process.", "architecture 2, C21"),

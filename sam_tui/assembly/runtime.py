@@ -115,6 +115,7 @@ class AssembledRuntime(Permissions):
             self.workflows.gate,
             self.hooks,
             checkpoints=CallCheckpoints(self.guard, lambda: self.checkpoints, self.bus),
+            prepare=lambda: self.sandbox_plan,
         )
         return Executor(registry, surroundings)
 

@@ -19,15 +19,20 @@ class Processes(Stores):
     """The part of a runtime that starts processes. Nothing is started before it is asked for."""
 
     @once
-    def sandbox(self):
-        """The sandbox of commands, by the policy at its first use."""
+    def sandbox_plan(self):
+        """The plan of the sandbox, by the policy and the person's settings before the first call ran."""
         from sam_tui.adapters.policy import sandbox_plan
+
+        self.package_sources.note()
+        terms, home = self.sandbox_terms, self.folders.home
+        return sandbox_plan(terms, self.guard.policy, home, local=self.layers.local)
+
+    @once
+    def sandbox(self):
+        """The sandbox of commands."""
         from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 
-        terms, home = self.sandbox_terms, self.folders.home
-        plan = sandbox_plan(terms, self.guard.policy, home, local=self.layers.local)
-        sandbox = Sandbox(plan, reads=self._reads, warn=self._warn)
-        self.package_sources.note()
+        sandbox = Sandbox(self.sandbox_plan, reads=self._reads, warn=self._warn)
         return self.at_close.enter_context(closing(sandbox))
 
     def _reads(self) -> "ReadTerms":

@@ -164,8 +164,7 @@ class Stores(Configuration):
 
     def definitions(self, kind: "DefinitionKind") -> "DefinitionListing":
         """The commands, agents or rules of files; their reader is loaded where there is a folder."""
-        folders = self.extensions.definition_folders(kind)
-        if any(map(os.path.isdir, folders)) or self.extensions.has_bundles:
+        if self.extensions.has_definitions(kind) or self.extensions.has_bundles:
             return self._definitions.listing(kind)
         return DefinitionListing()
 

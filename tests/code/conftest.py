@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ class Workshop:
             self.search,
             journal=self.journal,
             insight=self.insight,
-            commands=ShellCommands(self.sandbox),
+            commands=partial(ShellCommands, self.sandbox),
         ).tool()
         guard = Guard(
             self.workspace,

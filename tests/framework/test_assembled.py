@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import pytest
 
 import sam_reminders
+from sam_tui.assembly.runtime import AssembledRuntime
 from sam_tui.core import events as core_events
 from sam_tui.core.accesses import Fetch, Use
 from sam_tui.core.authorization.policy.access_stages import (
@@ -200,6 +201,19 @@ async def test_a_secret_that_a_command_writes_and_prints_is_masked_in_its_own_re
     write = f"printf '%s=%s\\n' DB_PASSWORD {SECRET} > .env"  # the call itself gives nothing away
     assert SECRET not in await bench.good("run_command", command=f"{write}; cut -d= -f2 .env")
     assert bench.text(".env") == f"DB_PASSWORD={SECRET}\n"
+
+
+@pytest.mark.requirement("sandbox:when-used")
+async def test_a_call_without_a_command_plans_the_sandbox_and_makes_none(opened: Opened) -> None:
+    bench = opened()
+    runtime = cast(AssembledRuntime, bench.runtime)
+    assert not runtime.is_made("sandbox_plan")
+    await bench.good("read_file", filePath="root_files/README.md")
+    await bench.good("create_file", filePath="new.txt", content="new")
+    assert runtime.is_made("sandbox_plan")
+    assert not runtime.is_made("sandbox")
+    await bench.good("run_command", command="echo out")
+    assert runtime.is_made("sandbox")
 
 
 def fetches(operation: Operation[Any], arguments: Any) -> bool:

@@ -149,7 +149,7 @@ def _file_operations(services: Services) -> Tool:
         services.search,
         journal=services.journal,
         insight=services.insight,
-        commands=services.commands,
+        commands=lambda: services.commands,
     ).tool()
 
 

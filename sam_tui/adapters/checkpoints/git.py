@@ -135,7 +135,8 @@ class GitStore:
 
     def _prepare(self) -> None:
         for name in ("objects", "refs", "refs/snapshots", "info"):
-            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
+            if not os.path.isdir(f"{self.folder}/{name}"):
+                os.mkdir(f"{self.folder}/{name}", 0o700)
         for name, content in (
             ("config", _CONFIG),
             ("info/attributes", _ATTRIBUTES),
@@ -156,10 +157,15 @@ class GitStore:
         ``when_slow`` is called once, if git is still running after a second; its exception ends git.
         """
         try:
-            with tempfile.TemporaryFile(dir=self.folder) as source:
-                # No pipe: what one did not take within a second is never written after the timeout.
-                source.write(stdin)
-                source.seek(0)
+            # No pipe: what one did not take within a second is never written after the timeout.
+            with (
+                tempfile.TemporaryFile(dir=self.folder)
+                if stdin
+                else open(os.devnull, "rb") as source
+            ):
+                if stdin:
+                    source.write(stdin)
+                    source.seek(0)
                 git = subprocess.Popen(
                     (self._program, *arguments),
                     stdin=source,

@@ -5,7 +5,7 @@ Files are written through functions that follow no link and leave no folder.
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,7 @@ from sam_tui.core.ports.files import StoredFile
 _MOST_TEXT = 200_000
 """The largest file whose lines are compared, in bytes."""
 _LINK = "120000"
+_FOLDER = "40000"
 _TOGETHER = 100
 """The most steps of one all-or-none change; each holds a folder open."""
 _TOGETHER_BYTES = 64_000_000
@@ -95,6 +96,35 @@ def files_of_tree(store: GitStore, tree: str) -> dict[str, StoredFile]:
         kind = "link" if entry.link else "program" if entry.executable else "file"
         files[os.fsdecode(path)] = StoredFile(store.read("blob", entry.object), kind)
     return files
+
+
+def entries_of(store: GitStore, tree: str, paths: Iterable[bytes]) -> Iterator[tuple[bytes, Entry]]:
+    """Yield the entries of some files of a tree, without those that it lacks."""
+    folders: dict[bytes, dict[bytes, Entry]] = {b"": _entries(store, tree)}
+    for path in paths:
+        above, entries = b"", folders[b""]
+        *names, file = path.split(b"/")
+        for name in names:
+            above += b"/" + name
+            if above not in folders:
+                entry = entries.get(name)
+                deeper = entry is not None and entry.mode == _FOLDER
+                folders[above] = _entries(store, entry.object) if entry and deeper else {}
+            entries = folders[above]
+        if file in entries:
+            yield path, entries[file]
+
+
+def _entries(store: GitStore, tree: str) -> dict[bytes, Entry]:
+    """The entries of one folder, by name; each has a mode, a name, and twenty bytes of an object's name."""
+    data, at = store.read("tree", tree), 0
+    entries: dict[bytes, Entry] = {}
+    while at < len(data):
+        end = data.index(b"\0", at)
+        mode, _, name = data[at:end].partition(b" ")
+        at = end + 21
+        entries[name] = Entry(mode.decode("ascii"), data[end + 1 : at].hex())
+    return entries
 
 
 def _entry(mode: str, name: str) -> Entry | None:

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import cast
 
 from sam_tui.adapters.checkpoints.git import SECONDS, GitFailed, GitStore, GitTooSlow
-from sam_tui.adapters.checkpoints.restoration import Entry, blob_name, current_of
+from sam_tui.adapters.checkpoints.restoration import Entry, blob_name, current_of, entries_of
 from sam_tui.core.accesses import Location
 from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError, ToolError
@@ -148,12 +148,16 @@ class WorkspaceFiles:
             self._take(paths)
         else:
             self._settle(began)
-        index = self._index()
-        if self._last is None or self._last[1] != index:
+        tree = self._tree()
+        omitted = tuple(f"{printable(os.fsdecode(p))}: {why}" for p, why in self._omitted.items())
+        return WorkspaceTree(tree, dict(self._modes), omitted)
+
+    def _tree(self) -> str:
+        """The tree of the index as it is now."""
+        if self._last is None or self._last[1] != self._index():
             tree = self._store.run("write-tree").decode().strip()
             self._last = tree, self._index()
-        omitted = tuple(f"{printable(os.fsdecode(p))}: {why}" for p, why in self._omitted.items())
-        return WorkspaceTree(self._last[0], dict(self._modes), omitted)
+        return self._last[0]
 
     def _looked(self) -> list[bytes]:
         """The paths that git reports as new, changed or removed.
@@ -220,12 +224,8 @@ class WorkspaceFiles:
 
         git opens a file by its path, and would follow a link that has just replaced a folder or file.
         """
-        named = tuple(map(os.fsdecode, paths)) if len(paths) <= _FEW else ()
-        listed = self._store.run("ls-files", "-s", "-z", "--", *named).split(b"\0")
-        for line in filter(None, listed):
-            about, path = line.split(b"\t", 1)
-            mode, name, _ = about.decode("ascii").split(" ")
-            if path in paths and not self._lies_below(os.fsdecode(path), Entry(mode, name)):
+        for path, entry in entries_of(self._store, self._tree(), paths):
+            if not self._lies_below(os.fsdecode(path), entry):
                 self._omitted[path] = "it changed while it was read"
         if forgotten := [path for path in paths if path in self._omitted]:
             self._store.run(*_FORGET, stdin=b"\0".join(forgotten) + b"\0")

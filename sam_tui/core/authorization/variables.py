@@ -1,6 +1,7 @@
 """Variables of the environment that look like secrets, and those that commands may have."""
 
 import fnmatch
+import functools
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -34,13 +35,17 @@ _MISSING_CREDENTIALS = re.compile(
 
 def looks_secret(name: str, value: str) -> bool:
     """Whether a variable looks like a secret, by its name or by the form of its value."""
+    by_form, by_name = _appearance(name, value)
+    return by_form or (by_name and not (value.startswith("/") and os.path.lexists(value)))
+
+
+@functools.lru_cache(maxsize=512)  # each command asks about the same environment
+def _appearance(name: str, value: str) -> tuple[bool, bool]:
+    """Whether the value has the form of a secret, and whether the name is that of one."""
     if not value or name in _JUDGED_BY_USE:
-        return False
-    if _KNOWN_FORM.search(value) or _PASSWORD_IN_URL.match(value):
-        return True
-    if not _NAME.search(name) or _HARMLESS.fullmatch(value):
-        return False
-    return not (value.startswith("/") and os.path.lexists(value))
+        return False, False
+    by_form = _KNOWN_FORM.search(value) or _PASSWORD_IN_URL.match(value)
+    return bool(by_form), bool(_NAME.search(name)) and not _HARMLESS.fullmatch(value)
 
 
 @dataclass(frozen=True, slots=True)

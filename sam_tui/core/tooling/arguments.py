@@ -55,7 +55,9 @@ class Arguments(BaseModel):
     numeric strings for numbers, because models write both.
     """
 
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
+    model_config = ConfigDict(
+        extra="ignore", coerce_numbers_to_str=True, frozen=True, defer_build=True
+    )
     also: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Other names under which models pass an argument, in lower case without underscores, each with the
     arguments that it may stand for. The first of them that exists is used, unless it was passed under

@@ -58,8 +58,8 @@ class Permit:
     """Asks about accesses outside by a confined command and the processes it leaves; None refuses them."""
     ask_again: "AskAgain | None" = None
     """Asks, after a run that could not ask, whether to run the command again with more writable paths."""
-    network: "Network" = "on"
-    """Which hosts a confined command reaches."""
+    network: "Callable[[], Network]" = lambda: "on"
+    """Returns the hosts that a confined command reaches; the first call may try the sandbox."""
     host: "HostQuestions | None" = None
     """Asks the person about this call, and about later ones; None for calls that cannot ask."""
     ask_rehearsed: "AskRehearsed | None" = None
@@ -93,7 +93,7 @@ class ToolContext:
             timeout,
             on_output,
             ask=permit.ask_outside,
-            network=permit.network,
+            network=permit.network(),
             again=permit.ask_again,
             granted=permit.granted,
         )

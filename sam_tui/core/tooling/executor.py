@@ -56,7 +56,6 @@ OUTPUT_KEPT = 30_000
 Gates = Callable[[ConversationId], Gate]
 """Returns the gate of a conversation."""
 
-
 OfferedHooks = Callable[[], "Hooking | None"]
 """Returns the hooks; None if there are none."""
 
@@ -82,7 +81,7 @@ class CallSurroundings:
 
     ``gates`` are asked when a call runs: one before it may have ended its phase; ``hooks`` at each
     call: there may be some by then. ``broken`` are look-alikes of reminders and turns as they were
-    shown; in arguments they mean the original.
+    shown; in arguments they mean the original. ``prepare`` is called before a call gets its permit.
     """
 
     guard: Guard
@@ -94,6 +93,7 @@ class CallSurroundings:
     hooks: OfferedHooks = no_hooks
     broken: set[str] = field(default_factory=set[str])
     checkpoints: CallCheckpoints = field(default_factory=CallCheckpoints)
+    prepare: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +325,7 @@ class Executor:
         """The accesses that the call may make, and how its commands ask for more."""
         conversation, accesses = request.conversation, request.accesses
         call, guard = plan.call.id, self._guard
+        self._surroundings.prepare()
         lasting = plan.operation is not None and plan.operation.lasting
         run = CommandRun(conversation, call, plan.key, plan.summary, self.asker, lasting)
         questions, rehearsed = self.questions(run, accesses), guard.rehearsed(decision, accesses)
@@ -335,7 +336,7 @@ class Executor:
             granted=guard.granted(conversation),
             ask_outside=questions.ask,
             ask_again=questions.again,
-            network=guard.network_of(accesses, lasting=lasting),
+            network=lambda: guard.network_of(accesses, lasting=lasting),
             host=HostQuestions(
                 guard, request, lambda decision: self.record(conversation, call, decision, accesses)
             ),

@@ -265,7 +265,7 @@ class TaskOperations:
                 matchers=step.entry.matchers,
                 ask=context.permit.ask_outside,
                 again=context.permit.ask_again,
-                network=context.permit.network,
+                network=context.permit.network(),
                 granted=context.permit.granted,
             ),
             listener,

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
-from sam_tools.file_operations.patch import Patch, parse
 from sam_tui.core.ports.code import CheckPlan
 from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.arguments import Arguments, NoArguments
+
+if TYPE_CHECKING:
+    from sam_tools.file_operations.patch import Patch
 
 
 def _escaped(value: object) -> object:
@@ -204,8 +206,10 @@ class ApplyPatch(FileArguments):
     dry_run: Annotated[bool, Field(description="Change nothing, show the diff")] = False
 
     @cached_property
-    def patch(self) -> Patch:
+    def patch(self) -> "Patch":
         """The parsed patch. Raises ``ToolError``."""
+        from sam_tools.file_operations.patch import parse  # its expressions take a while to compile
+
         return parse(self.patchContent, self.filePath)
 
 

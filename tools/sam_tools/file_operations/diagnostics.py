@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from sam_tools.file_operations.arguments import GetErrors
@@ -36,7 +36,7 @@ class _Outcome:
 class Diagnosing:
     """Runs checkers, confined like every command, and reads their reports."""
 
-    def __init__(self, files: Files, checkers: Checkers, commands: Commands) -> None:
+    def __init__(self, files: Files, checkers: Checkers, commands: Callable[[], Commands]) -> None:
         self._files = files
         self._checkers = checkers
         self._commands = commands
@@ -76,7 +76,7 @@ class Diagnosing:
     async def _run(self, check: Check, context: ToolContext) -> _Outcome:
         context.emit(f"{check.name} …\n")
         try:
-            result = await self._commands.run(
+            result = await self._commands().run(
                 context.command(
                     check.command, check.cwd, timeout=_SECONDS, on_output=lambda _: None
                 )

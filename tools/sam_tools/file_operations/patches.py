@@ -3,12 +3,11 @@
 import asyncio
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from sam_tools.file_operations.arguments import ApplyPatch
 from sam_tools.file_operations.changes import Commits, noted
-from sam_tools.file_operations.drafts import PatchDraft
 from sam_tools.file_operations.names import basename, counted
-from sam_tools.file_operations.patch import Patch, parse
 from sam_tools.file_operations.replacement import as_stored
 from sam_tui.core.accesses import Access, Location, Read, Write
 from sam_tui.core.display import Diff
@@ -16,8 +15,12 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.code import EditableFiles, EditStep
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
 
+if TYPE_CHECKING:
+    from sam_tools.file_operations.drafts import PatchDraft
+    from sam_tools.file_operations.patch import Patch
+
 _Locate = Callable[[str], Location | None]
-_Drafted = tuple[PatchDraft, list[EditStep], list[Diff]]
+_Drafted = tuple["PatchDraft", list[EditStep], list[Diff]]
 
 
 class Patching:
@@ -71,13 +74,15 @@ class Patching:
         try:
             return self._composed(arguments.patch, locate)
         except ToolError:
+            from sam_tools.file_operations.patch import parse
+
             # The patch may repeat text that was made harmless before it was shown.
             stored = as_stored(arguments.patchContent)
             if stored == arguments.patchContent:
                 raise
             return self._composed(parse(stored, arguments.filePath), locate)
 
-    def _composed(self, patch: Patch, locate: _Locate) -> _Drafted:
+    def _composed(self, patch: "Patch", locate: _Locate) -> _Drafted:
         ends: list[tuple[Location, Location]] = []
         for index, file in enumerate(patch.files):
             source = locate(f"patchContent[{index}]")
@@ -85,6 +90,8 @@ class Patching:
             if source is None or target is None:
                 raise ToolError("A path of the patch could not be located.")
             ends.append((source, target))
+        from sam_tools.file_operations.drafts import PatchDraft
+
         draft = PatchDraft(self._files, patch)
         draft.compose(ends)
         steps = draft.steps()

@@ -1,6 +1,6 @@
 """The tool with its operations in the seed's order, and the operations that rename and delete."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sam_tools.file_operations.arguments import DeleteFile, RenameFile
@@ -111,7 +111,7 @@ class FileOperations:
     """file_operations: read, find and change files, by the ports that can (seed 004).
 
     Without ``insight`` the four operations that need to understand code are left out, and without
-    ``commands`` get_errors; without ``journal`` edits cannot be undone.
+    ``commands``, called when a checker runs, get_errors; without ``journal`` edits cannot be undone.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class FileOperations:
         *,
         journal: EditJournal | None = None,
         insight: Insight | None = None,
-        commands: Commands | None = None,
+        commands: Callable[[], Commands] | None = None,
     ) -> None:
         commits = Commits(files, journal)
         self._recall = Recall()

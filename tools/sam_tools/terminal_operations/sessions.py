@@ -126,7 +126,7 @@ class SessionOperations:
                 confined=context.permit.confined,
                 writable=context.permit.writable,
                 ask=outside.ask,
-                network=context.permit.network,
+                network=context.permit.network(),
             )
         )
         name = "existing"

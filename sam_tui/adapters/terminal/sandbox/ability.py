@@ -3,7 +3,6 @@
 import ctypes
 import errno
 import os
-import platform
 import shutil
 import sys
 import threading
@@ -54,9 +53,9 @@ def ability() -> Ability:
     if version < landlock.LEAST_SUPERVISED_ABI:
         return Ability(version, None, "there is no Landlock below it")
     if machine() is None:
-        return Ability(version, None, f"no system call table for {platform.machine()}")
+        return Ability(version, None, f"no system call table for {os.uname().machine}")
     if _release() < _LEAST_LIVE:
-        return Ability(version, None, f"Linux {platform.release()} cannot hand over descriptors")
+        return Ability(version, None, f"Linux {os.uname().release} cannot hand over descriptors")
     refused = _refused(lambda: os.close(install_listening(passing())))
     if refused is not None:
         filters = _refused(lambda: install(passing(), 0)) is None
@@ -119,7 +118,7 @@ def _host(version: int) -> Ability:
 
 
 def _release() -> tuple[int, int]:
-    major, _, release = platform.release().partition(".")
+    major, _, release = os.uname().release.partition(".")
     minor = release.partition(".")[0].partition("-")[0]
     return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else (0, 0)
 
@@ -151,7 +150,7 @@ def describe(able: Ability, *, strict: bool) -> Confinement:
 
     ``strict`` is for whom ``bubblewrap()`` found one.
     """
-    kernel = f"{platform.system()} {platform.release()}"
+    kernel = f"{os.uname().sysname} {os.uname().release}"
     if strict:
         return Confinement("bubblewrap", f"bubblewrap on {kernel}", _strict())
     if sys.platform == "darwin" and shutil.which("sandbox-exec"):

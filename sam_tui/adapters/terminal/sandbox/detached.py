@@ -9,7 +9,11 @@ from collections.abc import Callable
 
 from sam_tui.folders import IMPORT_ROOT
 
-_START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
+_START = (
+    "import sys; sys.path.append(sys.argv[1]);"
+    " from sam_tui.dataclass_methods import use_closures; use_closures();"
+    " from {module} import main; main()"
+)
 _DETACHED = '"$@" &'
 """A script of sh: the program that it starts is no child of ours, and may outlive this program."""
 _LETS_THREADS_RUN = (3, 11, 4)

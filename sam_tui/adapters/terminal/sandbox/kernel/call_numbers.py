@@ -1,7 +1,7 @@
 """System calls of the machines that are supervised, x86-64 and 64-bit ARM: groups, numbers (unistd.h)."""
 
 import errno
-import platform
+import os
 import struct
 import sys
 from collections.abc import Mapping
@@ -331,4 +331,5 @@ def machine() -> Machine | None:
     """The machine this runs on; None where no table is known, or a 32-bit program runs on it."""
     if sys.platform != "linux" or struct.calcsize("P") != 8 or sys.byteorder != "little":
         return None
-    return MACHINES.get({"arm64": "aarch64"}.get(platform.machine(), platform.machine()))
+    name = os.uname().machine
+    return MACHINES.get({"arm64": "aarch64"}.get(name, name))
