@@ -67,7 +67,7 @@ PROGRAMS = r"""(?sx)
 """Keys whose values are commands that git runs."""
 _INCLUDE = re.compile(r"include\.path|includeif\..*\.path", re.DOTALL)
 _MOST_INCLUDED = 16
-_FILE = re.compile(r"/|\w\.\w")
+_FILE = re.compile(r"(?!-).*(?:/|\w\.\w)")
 _STRATEGIES = ("ort", "recursive", "resolve", "octopus", "ours", "subtree")
 _URL = re.compile(r"remote\..*\.url", re.DOTALL)
 _BRANCH = re.compile(r"(branch\..*\.)(?:remote|pushremote)", re.DOTALL)
@@ -229,7 +229,7 @@ def _configured_paths(root: str, config: str, identity: FileIdentity) -> Configu
             elif re.fullmatch(PROGRAMS, key):
                 programs.update(_files_in(root, key, value))
     return ConfiguredPaths(
-        _inside(root, hooks) if hooks else "",
+        _inside(root, hooks),
         frozenset(_inside(root, file) for file in waiting[1:]) - {""},
         frozenset(_inside(root, path) for path in programs) - {""},
         tuple(files.items()),
@@ -253,8 +253,7 @@ def _files_in(root: str, key: str, command: str) -> list[str]:
         return []
     first, *others = [word.strip("\"'") for word in command.lstrip("!").split()] or [""]
     words = [first, *others] if "/" in first else others
-    words = [word for word in words if not word.startswith("-")]
-    return [word for word in words if _FILE.search(word) or os.path.isfile(f"{root}/{word}")]
+    return [word for word in words if _FILE.match(word) or os.path.isfile(f"{root}/{word}")]
 
 
 def _inside(root: str, path: str) -> str:
