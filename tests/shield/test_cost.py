@@ -14,7 +14,7 @@ from tests.fakes.counting import counted_calls
 
 _PARTS = {
     ("redaction", f"{name}.py")
-    for name in ("shield", "assignments", "forms", "key_blocks", "divided", "continued")
+    for name in ("shield", "assignments", "forms", "key_blocks", "divided", "continued", "dumps")
 } | {("text", name) for name in ("invisible.py", "spellings.py")}
 
 

@@ -1,7 +1,8 @@
 """Values that are assigned to a name which tells that they are secret."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, cast
 
 from sam_tui.core.redaction.forms import (
     TAIL,
@@ -128,6 +129,21 @@ def telling(name: str, value: str) -> bool:
     """Whether a value that has a name of its own, as in an object, is a secret by both."""
     named = bool(_TELLING.search(name)) and not _NAME_ENDS.search(name)
     return named and len(value) >= 8 and not re.search(r"\s", value) and drawn(value)
+
+
+def with_texts(data: object, change: Callable[[str], str], *, names: bool = True) -> Any:
+    """Lists and objects with each text in them changed, and with ``names`` also those of fields."""
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, list):
+        return [with_texts(item, change, names=names) for item in cast("list[object]", data)]
+    if isinstance(data, Mapping):
+        items = cast("Mapping[object, object]", data).items()
+        return {
+            with_texts(key, change) if names else key: with_texts(value, change, names=names)
+            for key, value in items
+        }
+    return data
 
 
 def _named_values(text: str) -> Iterator[tuple[str, int, int]]:
