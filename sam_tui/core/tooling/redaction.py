@@ -139,6 +139,8 @@ _TELLS = re.compile(
 _IN_WORD = re.compile(r"[A-Za-z0-9-]")
 _DUMP_BEGUN = re.compile(DUMP_BEGUN)
 _BLANK, _LINE_END = re.compile(r"\s"), re.compile(r"[\r\n]")
+_KEY_END, _KEY_HEAD = re.compile("-"), re.compile("[-\\n]")
+"""What the end of a private key has and nothing of its body, and the end of its first line."""
 _OPENS = re.compile(
     r"""(?:(?:=>|[:=]|%3A|%3D)[ \t]{0,8}(?:[|>][+-]?|\\|[\[(])?"""
     r"""|(?:name|key)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?[\w.-]{1,80}\\{0,3}["']?[,;]?"""
@@ -183,7 +185,7 @@ class MaskedStream:
     def _safe(self, text: str) -> int:
         """Up to where no secret is cut: before a private key without its end, a line that names a
         secret, one that does so for the next, a row of a dump, or a word that may go on."""
-        end = open_at(text)
+        key = end = open_at(text)
         line = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
         start = _start_of_value(text, line)
         if start < line or _TELLS.search(text, line, end) or _DUMP_BEGUN.match(text, line, end):
@@ -194,6 +196,8 @@ class MaskedStream:
             begun = text.endswith(word, line, end) and _IN_WORD.search(word)
             self._awaited = _BLANK if begun else None
             end -= len(word) if begun else 0
+        if key < len(text):
+            self._awaited = _KEY_END if "PRIVATE" in text[key : key + 80] else _KEY_HEAD
         return end - self._shield.length_of_beginning(text[:end])
 
 
