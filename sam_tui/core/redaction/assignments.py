@@ -11,6 +11,7 @@ from sam_tui.core.redaction.forms import (
     hinted,
     is_generated,
     is_interspersed,
+    is_punctuated,
     is_random,
 )
 
@@ -33,7 +34,7 @@ _ASSIGNED = re.compile(
     r"""(?P<quote>\\{0,3}["'`])(?:\\?\r?\n)?(?P<quoted>"""
     # A backslash is read in one way only, so that a long row of them takes no longer than other text.
     r"""(?:(?!(?P=quote))(?:[^\s\\]|\\[\\"'/]|\\(?![\\"'/])|\\(?=(?P=quote)))){8,256})(?:\\?\r?\n)?(?P=quote)"""
-    r"""|(?P<bare>[^\s"'`<>,;&]{8,256}))"""
+    r"""|(?P<bare>[^\s"'`<>,;&]{1,256}))"""
 )
 _UNENDED = re.compile(
     rf"""[A-Za-z0-9_.-]{{1,80}}{_OPERATOR}[ \t]{{0,3}}(?:[bBfFrRuU]{{1,2}}(?=["']))?\\{{0,3}}["'`]{{0,3}}"""
@@ -185,8 +186,9 @@ def _tells(name: str, *, listed: bool) -> bool:
 def _interspersed(match: re.Match[str]) -> tuple[int, int] | None:
     """The span of a value without quotes that has brackets and signs as only passwords have them."""
     whole = _WHOLE.match(match.string, match.start("bare")) if match["bare"] else None
-    if whole and _opens_line(match, whole.end()) and is_interspersed(whole[0]):
-        return whole.span()
+    if whole and _opens_line(match, whole.end()):
+        secret = is_interspersed(whole[0]) or is_punctuated(whole[0])
+        return whole.span() if secret else None
     return None
 
 

@@ -126,6 +126,13 @@ def is_interspersed(value: str) -> bool:
     return is_random(letters) or (len(set(value) & {"(", "[", "{"}) > 1 and entropy(value) > 3)
 
 
+def is_punctuated(value: str) -> bool:
+    """Whether a value without quotes around it has commas or other signs within, unlike code."""
+    letters = "".join(filter(str.isalnum, value))
+    mixed = any(map(str.isupper, letters)) and any(map(str.islower, letters)) and is_random(letters)
+    return mixed and is_generated(value) and not (_stands_in(value) or _SEPARATES.search(value))
+
+
 def _numbered(value: str) -> bool:
     return drawn(value) and any(map(str.isdigit, value))
 
@@ -207,7 +214,12 @@ _FORMULA = re.compile(
     r"^[\w.]{0,80}[A-Za-z]{3}[\w.]{0,80}[(\[]|[,;]$|[$*?\\|]|a-z|A-Z|\d-\d|\{[A-Za-z_.]{3,}\}|://|%\w|[(\[{]{2}|\w\([\"']|,\w+=|;\w+$"
 )
 """Variables, patterns, templates and addresses."""
+_SEPARATES = re.compile(r"[=()\[\]{}$*?\\|]|[,;'\"]$|[,;]{2}|://|%\w")
+"""Signs by which a text is several values, or code."""
 _WORD = r"[^\s\"'`<>|;&\\]"
+_ARGUMENT = rf"[\"']?(?P<value>(?<=[\"'])[^\s\"'`<>]{{6,200}}(?=[\"'])|{_WORD}{{6,200}})"
+_OPTIONS = r"(?: [^\s|;]{1,80}){0,12}?"
+"""The words of a command line between its program and an option."""
 
 
 def _form(
@@ -267,11 +279,19 @@ FORMS: tuple[SecretForm, ...] = (
     SecretForm("azure-key", ("AccountKey=", "SharedAccessKey="),
          r"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{40,}=*)"),
     SecretForm("password", ("-password ", "-passwd ", "-passphrase ", "-token ", "-secret ", "-key ",
-                      "-apikey "),
-         rf"-[a-z]+ +[\"']?(?P<value>{_WORD}{{8,200}})", _numbered),
+                      "-apikey ", "pass ", "-password="),
+         rf"(?:-[a-z]+|(?<=-store)pass|(?<=-key)pass)[ =]+[\"']?(?P<value>{_WORD}{{8,200}})", _numbered),
     SecretForm("password", ("curl ",),
-         rf"curl [^\n|;]{{0,400}}?(?:-u|--user)[ =]?[\"']?[^\s:\"']{{1,64}}:(?P<value>{_WORD}{{6,200}})",
-         drawn),
+         rf"curl [^\n|;]{{0,400}}?(?:-[a-zA-Z]{{0,6}}[uU]|--(?:proxy-)?user)[ =]?"
+         rf"[\"']?[^\s:\"']{{1,64}}:(?P<value>{_WORD}{{6,200}})", drawn),
+    SecretForm("password", ("redis-cli ",), rf"redis-cli{_OPTIONS} (?:-a|--pass)[ =]{_ARGUMENT}", drawn),
+    SecretForm("password", ("zip ",), rf"zip{_OPTIONS} -[a-zA-Z]{{0,6}}P ?{_ARGUMENT}", drawn),
+    SecretForm("password", ("7z ",), rf"7z{_OPTIONS} -p{_ARGUMENT}", drawn),
+    SecretForm("password", ("pass:",),
+         rf"(?:(?<=-pass )|(?<=-passin )|(?<=-passout )|(?<=[ =][\"']))pass:{_ARGUMENT}", drawn),
+    SecretForm("password", ("login ",), rf"login{_OPTIONS} (?:-p|--password)[ =]?{_ARGUMENT}", drawn),
+    SecretForm("password", ("htpasswd -",),
+         rf"htpasswd -[a-zA-Z]{{0,5}}b[a-zA-Z]{{0,5}}(?: [^\s|;]{{1,80}}){{1,2}} {_ARGUMENT}", drawn),
     SecretForm("password", ("sshpass -p",), rf"sshpass -p ?[\"']?(?P<value>{_WORD}{{6,200}})", drawn),
     SecretForm("password", ("login ",), rf"login \S{{1,100}}\s+password\s+(?P<value>{_WORD}{{6,200}})",
          drawn),
@@ -283,8 +303,8 @@ FORMS: tuple[SecretForm, ...] = (
     SecretForm("password", ("ASSWORD ", "assword ", "TIFIED BY "),
          r"[A-Za-z_]+ {1,8}(?:(?i:by|password) +)?[\"'](?P<value>[^\s\"'`<>]{6,200})[\"']",
          drawn, str.isalpha),
-    SecretForm("password", ("mysql", "ldap", ":5432:"),
-         r"(?:mysql[a-z]*(?: [^\s|;]{1,80}){0,12}? -p|ldap[a-z]+ (?:[^\s|;]{1,80} ){0,12}?-w +"
+    SecretForm("password", ("mysql", "mariadb", "ldap", ":5432:"),
+         r"(?:(?:mysql|mariadb)[a-z-]*(?: [^\s|;]{1,80}){0,12}? -p|ldap[a-z]+ (?:[^\s|;]{1,80} ){0,12}?-w +"
          rf"|:5432:[^\s:]{{1,64}}:[^\s:]{{1,64}}:)[\"']?(?P<value>{_WORD}{{6,200}})", drawn),
     SecretForm("password", ("wd=",), r"(?<![A-Za-z])[Pp]wd=(?P<value>[^\s\"'`<>;&|]{6,200})", drawn,
          str.isalpha),
