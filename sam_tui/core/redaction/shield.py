@@ -135,12 +135,7 @@ class Shield:
             text = self._mask_across(text, counts)
         if "-----" in text:
             text = self._replaced(text, blocks(text), counts)
-        if self._known and (hints := dump_hints(text)):
-            from sam_tui.core.redaction.dumps import dumped_values  # few texts have dumps
-
-            spans = list(dumped_values(text, hints, self._known))
-            text = self._replaced(text, spans, counts)
-        text = self._mask_known(text, counts)
+        text = self._mask_values(text, counts)
         before = len(self._known)
         text = self._mask_unknown(text, counts)
         if len(self._known) != before:
@@ -213,7 +208,7 @@ class Shield:
 
     def without_known(self, data: object) -> Any:
         """Return lists and objects with placeholders for known secrets."""
-        return with_texts(data, lambda text: self._mask_known(text, {}))
+        return with_texts(data, lambda text: self._mask_values(text, {}))
 
     def _mask_entry(self, key: object, value: object) -> object:
         if isinstance(key, str) and isinstance(value, str) and telling(key, value):
@@ -223,12 +218,20 @@ class Shield:
             return placeholder
         return self.mask_data(value)
 
+    def _mask_values(self, text: str, counts: dict[str, int]) -> str:
+        """The text without the values that are known, also where dumps or line breaks divide them."""
+        if self._known and (hints := dump_hints(text)):
+            from sam_tui.core.redaction.dumps import dumped_values  # few texts have dumps
+
+            text = self._replaced(text, list(dumped_values(text, hints, self._known)), counts)
+        text = self._mask_known(text, counts)
+        if self._known and ("\n" in text or "\\n" in text):
+            text = self._replaced(text, list(self._index().spans(text, self._known)), counts)
+        return text
+
     def _mask_unknown(self, text: str, counts: dict[str, int]) -> str:
-        """The text without secrets that their form or name tells, and without divided ones."""
+        """The text without secrets that their form or name tells, also divided ones."""
         several = "\n" in text or "\\n" in text
-        if several and self._known:
-            spans = list(self._index().spans(text, self._known))
-            text = self._replaced(text, spans, counts)
         searched, present, offsets = text, hinted(text), assignments(text)
         if several and (present or offsets):
             text = self._mask_continued(text, present, offsets, counts)
@@ -237,8 +240,7 @@ class Shield:
             text = self._replaced(text, spans, counts)
         if text is not searched:
             offsets = assignments(text)
-        text = self._replaced(text, assigned_secrets(text, offsets), counts)
-        return text
+        return self._replaced(text, assigned_secrets(text, offsets), counts)
 
     def _mask_across(self, text: str, counts: dict[str, int]) -> str:
         """The text with placeholders for secrets that colours or invisible characters stand within."""
