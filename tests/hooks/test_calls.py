@@ -133,10 +133,10 @@ async def test_no_secret_is_cut_where_the_input_of_a_hook_ends(place: Place) -> 
     runtime.executor.shield.learn({"APP_SECRET": "q7Rt9ZpL2xWm5c8Tz41v"})
     line = " ".join(["q7Rt9ZpL2xWm5c8Tz41v"] * 90)
     (place.workspace / "a.txt").write_text(f"{line}\n" * 120)
-    await one_call(runtime, "read_file", filePath="a.txt")
+    await one_call(runtime, "terminal_operations.run_command", command="cat a.txt")
     content = place.told("after.json")["tool_response"]["content"]
-    assert len(content) == 200_000
     assert "q7Rt" not in content
+    assert len(content) == 200_000
 
 
 @pytest.mark.requirement("hooks:environment")
