@@ -29,11 +29,11 @@ class _Bytes:
     """The bytes of rows in one notation, with start and end in the text of what stands for each."""
 
     data: bytearray = field(default_factory=bytearray)
-    places: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    spans: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
     def add(self, word: bytes, start: int, end: int) -> None:
         self.data += word
-        self.places += [(start, end)] * len(word)
+        self.spans += [(start, end)] * len(word)
 
     def beginning(self, value: bytes) -> int:
         """How many of its last bytes begin this value, which goes on."""
@@ -61,20 +61,20 @@ class _Dump:
         elif groups := list(_groups(line, start)):
             words = max(groups, key=len)
             end, size = words[-1].end(), sum(len(word[1]) // 2 for word in words)
-            rest = line[end:].rstrip()  # the same bytes as characters
-            repeats = rest.startswith((" ", "|")) and len(rest) <= size + 48
+            beside = line[end:].rstrip()  # the same bytes as characters
+            repeats = beside.startswith((" ", "|")) and len(beside) <= size + 48
             for word in words:
-                self._add_word(word, at, end + len(rest) if repeats else word.end())
+                self._add_word(word, at, end + len(beside) if repeats else word.end())
 
     def _add_word(self, word: Word, at: int, end: int) -> None:
-        digits, place = word[1], (at + word.start(), at + end)
+        digits, span = word[1], (at + word.start(), at + end)
         if len(digits) % 2:
             return
         value = bytes.fromhex(digits)
-        self.plain.add(value, *place)
+        self.plain.add(value, *span)
         octal = re.fullmatch("[01][0-7]{5}", digits)
         swapped = int(digits, 8).to_bytes(2, "little") if octal else value[::-1]
-        self.swapped.add(swapped, *place)
+        self.swapped.add(swapped, *span)
 
     def _add_cells(self, row: Word, at: int) -> None:
         for match in _CELL.finditer(row[0]):
@@ -86,24 +86,24 @@ class _Dump:
 
     def notations(self) -> Iterator[_Bytes]:
         """The readings that have bytes."""
-        return (each for each in (self.plain, self.swapped, self.cells) if each.data)
+        return (notation for notation in (self.plain, self.swapped, self.cells) if notation.data)
 
-    def values(self, known: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
+    def values(self, placeholders: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
         """(name, start, end) of the known values in the rows."""
         for notation in self.notations():
             data = notation.data.decode("latin-1")
-            for value, placeholder in known.items():
+            for value, placeholder in placeholders.items():
                 text = value.encode("utf-8", "surrogatepass").decode("latin-1")
                 for match in re.finditer(sought(text), data) if text in data else ():
                     start, end = (
-                        notation.places[match.start()][0],
-                        notation.places[match.end() - 1][1],
+                        notation.spans[match.start()][0],
+                        notation.spans[match.end() - 1][1],
                     )
                     yield placeholder.split(":")[1], start, end
 
 
 def dumped_values(
-    text: str, hints: Iterable[int], known: Mapping[str, str]
+    text: str, hints: Iterable[int], placeholders: Mapping[str, str]
 ) -> Iterator[tuple[str, int, int]]:
     """(name, start, end) of the known values in rows at these offsets, up to the end of a row that
     repeats its bytes as characters."""
@@ -111,10 +111,10 @@ def dumped_values(
     lined = _with_line_feeds(text).replace("\\n", " \n")  # as long as before
     for at, line in _rows(lined, hints):
         dump.add(line, at)
-    return dump.values(known)
+    return dump.values(placeholders)
 
 
-def length_of_beginning(text: str, known: Mapping[str, str]) -> int:
+def length_of_beginning(text: str, placeholders: Mapping[str, str]) -> int:
     """How many characters at the end of whole lines may be rows with the first bytes of a known value,
     or with the last bytes of another one before these."""
     dump, cut = _Dump(), len(text)
@@ -122,11 +122,11 @@ def length_of_beginning(text: str, known: Mapping[str, str]) -> int:
         if len(line) <= _LONGEST_LINE:
             dump.add(line, at)
     for notation in dump.notations():
-        for value in known:
+        for value in placeholders:
             if size := notation.beginning(value.encode("utf-8", "surrogatepass")):
-                cut = min(cut, text.rfind("\n", 0, notation.places[-size][0]) + 1)
+                cut = min(cut, text.rfind("\n", 0, notation.spans[-size][0]) + 1)
     if cut < len(text):
-        whole = [span[1:] for span in dump.values(known)]
+        whole = [span[1:] for span in dump.values(placeholders)]
         for start, end in sorted(whole, reverse=True):
             cut = text.rfind("\n", 0, start) + 1 if start < cut < end else cut
     return len(text) - cut
