@@ -904,6 +904,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "shield:assignments": Requirement("What is assigned to a telling name and looks random is masked.", "issue 4.10"),
     "shield:cut": Requirement("Where a text was cut within a known secret, the beginning that is left of it is masked as well: in results, summaries and questions.", "issue 12.2"),
     "shield:divided": Requirement("A known value that line breaks divide is masked, and one that is known by its form or name where something shows that its line goes on.", "docs/guard.md"),
+    "shield:dumps": Requirement("A known value is masked in dumps of bytes: in hex, octal and characters, also over several rows and in live output.", "docs/guard.md"),
     "shield:env-files": Requirement("The values of the workspace's env files are masked everywhere, those of changed files as well.", "docs/guard.md"),
     "shield:environment": Requirement("Env files and environments give their secrets and not their settings.", "issue 4.10"),
     "shield:false-positives": Requirement("Hashes, ids, lock files, images and code are left alone.", "issue 4.10"),

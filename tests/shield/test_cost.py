@@ -10,11 +10,12 @@ from sam_tui.assembly import Options, build
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.redaction.shield import Shield
+from sam_tui.core.tooling.redaction import MaskedStream
 from tests.fakes.counting import counted_calls
 
 _PARTS = {
     ("redaction", f"{name}.py")
-    for name in ("shield", "assignments", "forms", "key_blocks", "divided", "continued")
+    for name in ("shield", "assignments", "forms", "key_blocks", "divided", "continued", "dumps")
 } | {("text", name) for name in ("invisible.py", "spellings.py")}
 
 
@@ -54,3 +55,21 @@ async def test_reading_a_file_of_six_bytes_is_not_spent_on_the_shield(tmp_path: 
     await runtime.close()
     assert of_the_shield(calls) <= 220
     assert of_the_shield(calls) < calls.total() / 2
+
+
+@pytest.mark.requirement("shield:small-texts")
+@pytest.mark.parametrize("before", ["", "output\n", "SECRET='"])
+def test_a_private_key_that_comes_in_pieces_is_searched_once(before: str) -> None:
+    body = "".join(f"{n:032x}{n * n:032x}\n" for n in range(300))
+    text = f"{before}-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----'\nafter\n"
+    shown: list[str] = []
+    stream = MaskedStream(Shield(), shown.append)
+    with counted_calls() as calls:
+        for start in range(0, len(text), 65):
+            stream.add(text[start : start + 65])
+        stream.end()
+    assert "".join(shown).count("<secret:") == 1
+    assert body[:64] not in "".join(shown)
+    assert "".join(shown).endswith("\nafter\n")
+    taken = sum(n for file, n in calls.items() if file.endswith("core/tooling/redaction.py"))
+    assert taken < len(text) // 65 * 1.2  # most pieces are only added

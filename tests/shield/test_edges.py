@@ -183,6 +183,14 @@ def test_what_leaves_this_machine_keeps_placeholders_and_loses_known_values_alon
     }  # fmt: skip
 
 
+@pytest.mark.requirement("shield:divided")
+@pytest.mark.parametrize("text", ["the one-v\n  alue-1.", "6f6e 652d 7661 6c75 652d 31"])
+def test_what_leaves_this_machine_loses_known_values_that_are_divided_or_dumped(text: str) -> None:
+    (left,) = Shield({"ONE": "one-value-1"}).without_known([f" {text}\n"])
+    assert "<secret:ONE:" in left
+    assert not {"one-v", "alue-1", "6f6e", "652d"} & set(left.split())
+
+
 @pytest.mark.requirement("shield:unmask")
 def test_only_what_was_shown_goes_back_unseen_characters_among_it() -> None:
     shield = Shield({"ONE": "one-value-1"})

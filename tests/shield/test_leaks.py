@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import re
 import shlex
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
@@ -120,7 +121,12 @@ def test_the_last_64_values_that_were_seen_are_known_by_themselves() -> None:
      "ALTER ROLE bob ENCRYPTED PASSWORD '{}'", 'storePassword "{}"', "mysql -u root -p{} db",
      "ldapsearch -x -D cn=admin -w {} -b dc=x", "db.local:5432:app:bob:{}", "Server=x;Pwd={};A=b",
      '<input type="password" name="pw" value="{}">', '{{"auth": "Ym9iOmh1bnRlcjJYcTktenoK{}"}}',
-     'variable "db_password" {{\n  default = "{}"\n}}', "_auth=Ym9iOmh1bnRlcjJYcTktenoK{}"],
+     'variable "db_password" {{\n  default = "{}"\n}}', "_auth=Ym9iOmh1bnRlcjJYcTktenoK{}",
+     "redis-cli -h db -a {} ping", "redis-cli --pass '{}' get x", "zip -r -P {} out.zip f",
+     "unzip -P{} a.zip", "7z x -p{} a.7z", "openssl rsa -passin pass:{} -in k",
+     "openssl enc -pass 'pass:{}' -in x", "keytool -storepass {} -list", "mariadb -u root -p{} db",
+     "docker login -u bob -p {} r.test", "htpasswd -bn bob {}", "curl -sSu bob:{} https://x.test",
+     "curl --proxy-user bob:{} x", "wget --http-password={} u"],
 )  # fmt: skip
 def test_the_many_ways_to_say_what_a_password_is(line: str) -> None:
     shield, text = Shield(), line.format(PASSWORD)
@@ -309,3 +315,13 @@ def test_a_password_with_brackets_in_a_list_or_on_the_next_line_is_masked_whole(
     parts = ("mZ7!pL", "Zp3Wd", "8Zq1", "1qZ8", "summer", BODY)
     assert not any(part in masked.text for part in parts)
     assert shield.unmask(masked.text) == text
+
+
+@pytest.mark.requirement("shield:assignments")
+@pytest.mark.parametrize("value", ["Zr8q,1x9Wk2", "Zr8q;1x9Wk2", "a,b;Zr8q1x9W", "Zr8&q1x9W'k2"])
+def test_a_generated_password_of_a_settings_line_has_commas_and_quotes_in_it(value: str) -> None:
+    for line in ("DB_PASSWORD={}", "export DB_PASSWORD={}", "  password: {}"):
+        masked = Shield().mask(f"A=1\n{line.format(value)}\nB=2\n").text
+        assert re.fullmatch(rf"A=1\n{line.format('<secret:[^>]*>')}\nB=2\n", masked)
+    masked = Shield().mask(f"redis-cli -a '{value.replace(chr(39), '-')}' ping").text
+    assert re.fullmatch("redis-cli -a '<secret:[^>]*>' ping", masked)

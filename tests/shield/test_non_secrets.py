@@ -146,6 +146,12 @@ token: (?:[A-Za-z0-9]+)x
 token: Field(min_length=32),
 PWD=/home/user/work2
 mysql -u root -p
+redis-cli -h cache-1.local -p 6379 ping
+zip -r out-2.zip Pictures
+docker login -u bob --password-stdin
+DB_TOKENS=a1,B2,c3
+api_key=row1,col2;row3
+secret_key=Aa1;Bb2;
 IDENTIFIED BY '<password>'
 variable "db_password" {{ type = string }}
 """.strip().splitlines()

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.local_files.private_files import replace_file
+from sam_tui.core.redaction.assignments import with_texts
 from sam_tui.core.text.invisible import show_invisible
 from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.registry import SERVERS
@@ -56,21 +57,9 @@ def without_secrets(tools: Sequence[RawTool], mask: Callable[[str], str]) -> lis
         name = mask(tool.name)
         fault = mask(tool.fault) if name == tool.name else "its name contains a secret"
         masked.append(
-            RawTool(name, mask(tool.about), _masked(tool.schema, mask), fault, tool.hints)
+            RawTool(name, mask(tool.about), with_texts(tool.schema, mask), fault, tool.hints)
         )
     return masked
-
-
-def _masked(value: Any, mask: Callable[[str], str]) -> Any:
-    """A part of a schema in which every text was masked."""
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, list):
-        return [_masked(entry, mask) for entry in cast("list[Any]", value)]
-    if isinstance(value, Mapping):
-        entries = cast("Mapping[str, Any]", value).items()
-        return {mask(key): _masked(entry, mask) for key, entry in entries}
-    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Values that are assigned to a name which tells that they are secret."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, cast
 
 from sam_tui.core.redaction.forms import (
     TAIL,
@@ -10,6 +11,7 @@ from sam_tui.core.redaction.forms import (
     hinted,
     is_generated,
     is_interspersed,
+    is_punctuated,
     is_random,
 )
 
@@ -32,7 +34,7 @@ _ASSIGNED = re.compile(
     r"""(?P<quote>\\{0,3}["'`])(?:\\?\r?\n)?(?P<quoted>"""
     # A backslash is read in one way only, so that a long row of them takes no longer than other text.
     r"""(?:(?!(?P=quote))(?:[^\s\\]|\\[\\"'/]|\\(?![\\"'/])|\\(?=(?P=quote)))){8,256})(?:\\?\r?\n)?(?P=quote)"""
-    r"""|(?P<bare>[^\s"'`<>,;&]{8,256}))"""
+    r"""|(?P<bare>[^\s"'`<>,;&]{1,256}))"""
 )
 _UNENDED = re.compile(
     rf"""[A-Za-z0-9_.-]{{1,80}}{_OPERATOR}[ \t]{{0,3}}(?:[bBfFrRuU]{{1,2}}(?=["']))?\\{{0,3}}["'`]{{0,3}}"""
@@ -130,6 +132,21 @@ def telling(name: str, value: str) -> bool:
     return named and len(value) >= 8 and not re.search(r"\s", value) and drawn(value)
 
 
+def with_texts(data: object, change: Callable[[str], str], *, names: bool = True) -> Any:
+    """Lists and objects with each text in them changed, and with ``names`` also those of fields."""
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, list):
+        return [with_texts(item, change, names=names) for item in cast("list[object]", data)]
+    if isinstance(data, Mapping):
+        items = cast("Mapping[object, object]", data).items()
+        return {
+            with_texts(key, change) if names else key: with_texts(value, change, names=names)
+            for key, value in items
+        }
+    return data
+
+
 def _named_values(text: str) -> Iterator[tuple[str, int, int]]:
     lowered = _lowered(text)
     at = lowered.find("value")
@@ -169,8 +186,9 @@ def _tells(name: str, *, listed: bool) -> bool:
 def _interspersed(match: re.Match[str]) -> tuple[int, int] | None:
     """The span of a value without quotes that has brackets and signs as only passwords have them."""
     whole = _WHOLE.match(match.string, match.start("bare")) if match["bare"] else None
-    if whole and _opens_line(match, whole.end()) and is_interspersed(whole[0]):
-        return whole.span()
+    if whole and _opens_line(match, whole.end()):
+        secret = is_interspersed(whole[0]) or is_punctuated(whole[0])
+        return whole.span() if secret else None
     return None
 
 

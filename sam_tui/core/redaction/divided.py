@@ -15,9 +15,8 @@ _JOINT = re.compile(r"[^\w\n]{0,200}?(?:\^M\$)?(?:(?:\\{1,4}r)?\\{1,4}n|\n)")
 """From the end of a part to the next line: blanks, quotes, signs of a continuation, the break."""
 _MARGIN = re.compile(
     r"(?:[^\s:]{1,200}?(?::\d{1,7}:|-\d{1,7}-|:))?[^A-Za-z_\n]{0,100}(?:[bfruBFRU]{1,2}[\"'`])?"
-    r"|[0-9a-f]{6,8}:? {1,2}(?:[0-9a-f]{2,4} {1,3}){1,17} *\|?"
 )
-"""Before a part: a file's name, a number, a sign of a difference, a quote, or bytes in hex."""
+"""Before a part: a file's name, a number, a sign of a difference or a quote."""
 _LONGEST_MARGIN, _MOST_PLACES = 260, 4
 
 

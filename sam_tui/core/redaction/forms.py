@@ -11,6 +11,22 @@ RUN = re.compile(r"[^\s\"'`<>]{1,4096}")
 """Characters that may be part of a secret."""
 TAIL = re.compile(r"[ \t]{0,80}(?:(?P<quote>[\"'`])[ \t]{0,4}[+\\.&]?|\||\^M\$|\$)?[ \t]{0,8}\r?\n")
 """From the last word of a line to the next: padding, the end of a literal, a sign of a tool."""
+_ASCII = "[2-7][0-9A-Fa-f]"
+_DUMPED = (
+    rf" {_ASCII}(?:(?: {{1,2}}{_ASCII}){{2}}(?![0-9A-Za-z])|(?:{_ASCII}){{3}} {_ASCII}"
+    rf"|{_ASCII} {{1,2}}(?:{_ASCII}){{1,2}}(?![0-9A-Za-z]))",
+    r" [01][0-7]{2}(?: [01][0-7]{2} |[0-7]{3} [01][0-7]{5})",
+    r"   [!-~]   [!-~]",
+    rf"x{_ASCII}(?:, ?0|\\{{1,4}})x{_ASCII}",
+    rf":{_ASCII}:{_ASCII}:{_ASCII}",
+)
+"""Each matches in the rows of some dumps of bytes, where they have three ASCII characters: several
+expressions with one first character each, which are searched ten times as fast as a single one."""
+DUMP_BEGUN = (
+    r"\s{0,8}(?:[0-9A-Fa-f]{6,16}:?(?: |\Z)|(?:(?<=\s)|[0-9A-Fa-f]{2,16} )[0-9A-Fa-f]{1,16}(?: |\Z)"
+    r"|(?<=  )\S{1,3}(?: |\Z)|0x[0-9A-Fa-f]{2},|(?<=\s)\Z)"
+)
+"""The beginning of a row of a dump."""
 _EVERYDAY = frozenset({
     "abc123", "access", "account", "administrator", "api-key", "apikey", "bearer", "changeit",
     "changeme", "client", "customer", "default", "demo1234", "develop", "developer",
@@ -37,6 +53,16 @@ def wordlike(value: str) -> bool:
     """Whether a value is letters alone, as few long encoded ones are: it is masked as a whole word
     only."""
     return value.isalpha() and (len(value) < 15 or value[1:].islower() or value.isupper())
+
+
+def sought(value: str) -> str:
+    """The expression that finds a known value: one of letters alone as a whole word."""
+    return rf"(?<![^\W_]){value}(?![^\W_])" if wordlike(value) else re.escape(value)
+
+
+def dump_hints(text: str) -> list[int]:
+    """Where a text may have rows of a dump of bytes, in order."""
+    return sorted([hint.start() for form in _DUMPED for hint in re.finditer(form, text)])
 
 
 def entropy(value: str) -> float:
@@ -98,6 +124,13 @@ def is_interspersed(value: str) -> bool:
     ):
         return False
     return is_random(letters) or (len(set(value) & {"(", "[", "{"}) > 1 and entropy(value) > 3)
+
+
+def is_punctuated(value: str) -> bool:
+    """Whether a value without quotes around it has commas or other signs within, unlike code."""
+    letters = "".join(filter(str.isalnum, value))
+    mixed = any(map(str.isupper, letters)) and any(map(str.islower, letters)) and is_random(letters)
+    return mixed and is_generated(value) and not (_stands_in(value) or _SEPARATES.search(value))
 
 
 def _numbered(value: str) -> bool:
@@ -181,7 +214,12 @@ _FORMULA = re.compile(
     r"^[\w.]{0,80}[A-Za-z]{3}[\w.]{0,80}[(\[]|[,;]$|[$*?\\|]|a-z|A-Z|\d-\d|\{[A-Za-z_.]{3,}\}|://|%\w|[(\[{]{2}|\w\([\"']|,\w+=|;\w+$"
 )
 """Variables, patterns, templates and addresses."""
+_SEPARATES = re.compile(r"[=()\[\]{}$*?\\|]|[,;'\"]$|[,;]{2}|://|%\w")
+"""Signs by which a text is several values, or code."""
 _WORD = r"[^\s\"'`<>|;&\\]"
+_ARGUMENT = rf"[\"']?(?P<value>(?<=[\"'])[^\s\"'`<>]{{6,200}}(?=[\"'])|{_WORD}{{6,200}})"
+_OPTIONS = r"(?: [^\s|;]{1,80}){0,12}?"
+"""The words of a command line between its program and an option."""
 
 
 def _form(
@@ -241,11 +279,19 @@ FORMS: tuple[SecretForm, ...] = (
     SecretForm("azure-key", ("AccountKey=", "SharedAccessKey="),
          r"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{40,}=*)"),
     SecretForm("password", ("-password ", "-passwd ", "-passphrase ", "-token ", "-secret ", "-key ",
-                      "-apikey "),
-         rf"-[a-z]+ +[\"']?(?P<value>{_WORD}{{8,200}})", _numbered),
+                      "-apikey ", "pass ", "-password="),
+         rf"(?:-[a-z]+|(?<=-store)pass|(?<=-key)pass)[ =]+[\"']?(?P<value>{_WORD}{{8,200}})", _numbered),
     SecretForm("password", ("curl ",),
-         rf"curl [^\n|;]{{0,400}}?(?:-u|--user)[ =]?[\"']?[^\s:\"']{{1,64}}:(?P<value>{_WORD}{{6,200}})",
-         drawn),
+         rf"curl [^\n|;]{{0,400}}?(?:-[a-zA-Z]{{0,6}}[uU]|--(?:proxy-)?user)[ =]?"
+         rf"[\"']?[^\s:\"']{{1,64}}:(?P<value>{_WORD}{{6,200}})", drawn),
+    SecretForm("password", ("redis-cli ",), rf"redis-cli{_OPTIONS} (?:-a|--pass)[ =]{_ARGUMENT}", drawn),
+    SecretForm("password", ("zip ",), rf"zip{_OPTIONS} -[a-zA-Z]{{0,6}}P ?{_ARGUMENT}", drawn),
+    SecretForm("password", ("7z ",), rf"7z{_OPTIONS} -p{_ARGUMENT}", drawn),
+    SecretForm("password", ("pass:",),
+         rf"(?:(?<=-pass )|(?<=-passin )|(?<=-passout )|(?<=[ =][\"']))pass:{_ARGUMENT}", drawn),
+    SecretForm("password", ("login ",), rf"login{_OPTIONS} (?:-p|--password)[ =]?{_ARGUMENT}", drawn),
+    SecretForm("password", ("htpasswd -",),
+         rf"htpasswd -[a-zA-Z]{{0,5}}b[a-zA-Z]{{0,5}}(?: [^\s|;]{{1,80}}){{1,2}} {_ARGUMENT}", drawn),
     SecretForm("password", ("sshpass -p",), rf"sshpass -p ?[\"']?(?P<value>{_WORD}{{6,200}})", drawn),
     SecretForm("password", ("login ",), rf"login \S{{1,100}}\s+password\s+(?P<value>{_WORD}{{6,200}})",
          drawn),
@@ -257,8 +303,8 @@ FORMS: tuple[SecretForm, ...] = (
     SecretForm("password", ("ASSWORD ", "assword ", "TIFIED BY "),
          r"[A-Za-z_]+ {1,8}(?:(?i:by|password) +)?[\"'](?P<value>[^\s\"'`<>]{6,200})[\"']",
          drawn, str.isalpha),
-    SecretForm("password", ("mysql", "ldap", ":5432:"),
-         r"(?:mysql[a-z]*(?: [^\s|;]{1,80}){0,12}? -p|ldap[a-z]+ (?:[^\s|;]{1,80} ){0,12}?-w +"
+    SecretForm("password", ("mysql", "mariadb", "ldap", ":5432:"),
+         r"(?:(?:mysql|mariadb)[a-z-]*(?: [^\s|;]{1,80}){0,12}? -p|ldap[a-z]+ (?:[^\s|;]{1,80} ){0,12}?-w +"
          rf"|:5432:[^\s:]{{1,64}}:[^\s:]{{1,64}}:)[\"']?(?P<value>{_WORD}{{6,200}})", drawn),
     SecretForm("password", ("wd=",), r"(?<![A-Za-z])[Pp]wd=(?P<value>[^\s\"'`<>;&|]{6,200})", drawn,
          str.isalpha),

@@ -18,8 +18,18 @@ from sam_tui.core.redaction.assignments import (
     goes_on,
     telling,
     unended,
+    with_texts,
 )
-from sam_tui.core.redaction.forms import Hinted, drawn, hinted, plain_word, wordlike
+from sam_tui.core.redaction.forms import (
+    DUMP_BEGUN,
+    Hinted,
+    drawn,
+    dump_hints,
+    hinted,
+    plain_word,
+    sought,
+    wordlike,
+)
 from sam_tui.core.redaction.key_blocks import NAME as KEY_BLOCK
 from sam_tui.core.redaction.key_blocks import blocks, lines
 from sam_tui.core.text.invisible import INVISIBLE, show_invisible, shown_again
@@ -125,7 +135,7 @@ class Shield:
             text = self._mask_across(text, counts)
         if "-----" in text:
             text = self._replaced(text, blocks(text), counts)
-        text = self._mask_known(text, counts)
+        text = self._mask_values(text, counts)
         before = len(self._known)
         text = self._mask_unknown(text, counts)
         if len(self._known) != before:
@@ -155,6 +165,10 @@ class Shield:
         end = text.rfind("\n") + 1
         if end == 0 or any(map(str.isalpha, text[end:])):
             return most
+        if re.match(DUMP_BEGUN, text[text.rfind("\n", 0, end - 1) + 1 : end]):
+            from sam_tui.core.redaction.dumps import length_of_beginning
+
+            most = max(most, length_of_beginning(text[:end], self._known) + len(text) - end)
         line, divided = text[text.rfind("\n", 0, end - 1) + 1 : end], self._index()
         length = len(line) if goes_on(line) else divided.length_of_beginning(line)
         return max(most, length and length + len(text) - end)
@@ -178,14 +192,7 @@ class Shield:
 
     def unmask_data(self, data: object) -> Any:
         """The same for every text in lists and objects, such as the arguments of a call."""
-        if isinstance(data, str):
-            return self.unmask(data)
-        if isinstance(data, list):
-            return [self.unmask_data(item) for item in cast("list[Any]", data)]
-        if isinstance(data, dict):
-            items = cast("dict[Any, Any]", data).items()
-            return {key: self.unmask_data(value) for key, value in items}
-        return data
+        return with_texts(data, self.unmask, names=False)
 
     def mask_data(self, data: object) -> Any:
         """Redact every text in lists and objects; the name of a field can mark its value as a secret."""
@@ -199,14 +206,9 @@ class Shield:
             return {self.mask_data(key): self._mask_entry(key, value) for key, value in pairs}
         return data
 
-    def without_known(self, data: Any) -> Any:
-        """Return lists and objects with placeholders for known secrets, or the same object."""
-        if isinstance(data, list):
-            return [self.without_known(item) for item in cast("list[Any]", data)]
-        if isinstance(data, Mapping):
-            pairs = cast("Mapping[Any, Any]", data).items()
-            return {self.without_known(key): self.without_known(value) for key, value in pairs}
-        return self._mask_known(data, {}) if isinstance(data, str) else data
+    def without_known(self, data: object) -> Any:
+        """Return lists and objects with placeholders for known secrets."""
+        return with_texts(data, lambda text: self._mask_values(text, {}))
 
     def _mask_entry(self, key: object, value: object) -> object:
         if isinstance(key, str) and isinstance(value, str) and telling(key, value):
@@ -216,12 +218,20 @@ class Shield:
             return placeholder
         return self.mask_data(value)
 
+    def _mask_values(self, text: str, counts: dict[str, int]) -> str:
+        """The text without the values that are known, also where dumps or line breaks divide them."""
+        if self._known and (hints := dump_hints(text)):
+            from sam_tui.core.redaction.dumps import dumped_values  # few texts have dumps
+
+            text = self._replaced(text, list(dumped_values(text, hints, self._known)), counts)
+        text = self._mask_known(text, counts)
+        if self._known and ("\n" in text or "\\n" in text):
+            text = self._replaced(text, list(self._index().spans(text, self._known)), counts)
+        return text
+
     def _mask_unknown(self, text: str, counts: dict[str, int]) -> str:
-        """The text without secrets that their form or name tells, and without divided ones."""
+        """The text without secrets that their form or name tells, also divided ones."""
         several = "\n" in text or "\\n" in text
-        if several and self._known:
-            spans = list(self._index().spans(text, self._known))
-            text = self._replaced(text, spans, counts)
         searched, present, offsets = text, hinted(text), assignments(text)
         if several and (present or offsets):
             text = self._mask_continued(text, present, offsets, counts)
@@ -230,8 +240,7 @@ class Shield:
             text = self._replaced(text, spans, counts)
         if text is not searched:
             offsets = assignments(text)
-        text = self._replaced(text, assigned_secrets(text, offsets), counts)
-        return text
+        return self._replaced(text, assigned_secrets(text, offsets), counts)
 
     def _mask_across(self, text: str, counts: dict[str, int]) -> str:
         """The text with placeholders for secrets that colours or invisible characters stand within."""
@@ -257,10 +266,8 @@ class Shield:
 
     def _known_spans(self, text: str) -> Iterator[tuple[str, int, int]]:
         for value, placeholder in self._known.items():
-            at = text.find(value)
-            while at != -1:
-                yield placeholder.split(":")[1], at, at + len(value)
-                at = text.find(value, at + len(value))
+            for match in re.finditer(re.escape(value), text) if value in text else ():
+                yield placeholder.split(":")[1], *match.span()
 
     def _mask_known(self, text: str, counts: dict[str, int]) -> str:
         """The text without the values that are known, of which the longest count first."""
@@ -277,7 +284,7 @@ class Shield:
             counts[placeholder] = counts.get(placeholder, 0) + 1
             return placeholder
 
-        return re.sub("|".join([PLACEHOLDER.pattern, *map(_sought, present)]), masked, text)
+        return re.sub("|".join([PLACEHOLDER.pattern, *map(sought, present)]), masked, text)
 
     def _index(self) -> "DividedValues":
         """The known values, as they are found when line breaks divide them."""
@@ -351,7 +358,9 @@ class Shield:
 
     def _remember(self, name: str, value: str) -> None:
         """From now on recognise, anywhere, a value that was found by its form."""
-        if value in self._seen_values or value in self._known or re.search(_GAP, value):
+        if value in self._seen_values or value in self._known:
+            return
+        if re.search(_GAP, value) or dump_hints(value):
             return
         parts = list(lines(value)) if name == KEY_BLOCK else [value]
         parts = [part for part in parts if len(part) >= _SHORTEST_SEEN and drawn(part)]
@@ -389,8 +398,3 @@ class Shield:
         self._values[placeholder] = value
         self._placeholders[value] = placeholder
         return placeholder
-
-
-def _sought(value: str) -> str:
-    """The expression that finds a known value: one of letters alone as a whole word."""
-    return rf"(?<![^\W_]){value}(?![^\W_])" if wordlike(value) else re.escape(value)

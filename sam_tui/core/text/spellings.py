@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
-_SHORTEST_ENCODED = 12
+_SHORTEST_ENCODED = 8
 _PERCENT = re.compile(r"%[0-9A-F]{2}")
 
 
@@ -15,9 +15,10 @@ def spellings(value: str) -> set[str]:
 
     Of base64 only the characters that do not depend on the text before and after the value.
     """
-    forms = {value, *_escaped(value)}
+    data = value.encode("utf-8", "surrogatepass")
+    forms = {value, *_escaped(value), data.hex(), data.hex().upper()}
     if len(value) >= _SHORTEST_ENCODED:
-        forms.update(_encoded(value.encode("utf-8", "surrogatepass")))
+        forms.update(_encoded(data))
     return forms
 
 
@@ -43,7 +44,6 @@ def _addresses(value: str) -> tuple[str, ...]:
 
 
 def _encoded(data: bytes) -> Iterator[str]:
-    yield from (data.hex(), data.hex().upper())
     for before in range(3):
         whole = base64.b64encode(b"\0" * before + data).decode()
         inner = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]

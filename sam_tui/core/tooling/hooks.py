@@ -347,8 +347,9 @@ class HookedCall:
 
     async def after(self, result: ToolResult) -> None:
         """Tell the hooks how the call ended; their objections reach the model."""
-        text = self.hooking.guard.shield.redact(result.text[:LONGEST_INPUT])
-        response = {"success": result.ok, "content": text}
+        # More than is passed on, so that no secret is cut where it ends.
+        text = self.hooking.guard.shield.redact(result.text[: 2 * LONGEST_INPUT])
+        response = {"success": result.ok, "content": text[:LONGEST_INPUT]}
         verdict = await self._ask("PostToolUse", {"tool_response": response})
         if verdict.word == "deny":
             self.notes.append(

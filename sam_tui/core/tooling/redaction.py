@@ -9,6 +9,7 @@ from typing import Any, cast
 from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text
 from sam_tui.core.redaction.assignments import telling
+from sam_tui.core.redaction.forms import DUMP_BEGUN
 from sam_tui.core.redaction.key_blocks import open_at
 from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.tooling.contract import ToolResult
@@ -136,7 +137,10 @@ _TELLS = re.compile(
 )
 """What a line of a secret contains: the last ones name a value that follows as another entry."""
 _IN_WORD = re.compile(r"[A-Za-z0-9-]")
+_DUMP_BEGUN = re.compile(DUMP_BEGUN)
 _BLANK, _LINE_END = re.compile(r"\s"), re.compile(r"[\r\n]")
+_KEY_END, _KEY_HEAD = re.compile("-"), re.compile("[-\\n]")
+"""What the end of a private key has and nothing of its body, and the end of its first line."""
 _OPENS = re.compile(
     r"""(?:(?:=>|[:=]|%3A|%3D)[ \t]{0,8}(?:[|>][+-]?|\\|[\[(])?"""
     r"""|(?:name|key)\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?[\w.-]{1,80}\\{0,3}["']?[,;]?"""
@@ -180,18 +184,20 @@ class MaskedStream:
 
     def _safe(self, text: str) -> int:
         """Up to where no secret is cut: before a private key without its end, a line that names a
-        secret, one that does so for the next, or a word that may go on."""
-        end = open_at(text)
+        secret, one that does so for the next, a row of a dump, or a word that may go on."""
+        key = end = open_at(text)
         line = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
         start = _start_of_value(text, line)
-        if start < line or _TELLS.search(text, line, end):
-            self._awaited = _LINE_END
+        if start < line or _TELLS.search(text, line, end) or _DUMP_BEGUN.match(text, line, end):
+            self._awaited = _LINE_END if text[line:end].strip() or start < line else None
             end = start
         else:
             *_, word = text[line:end].rsplit(None, 1) or [""]
             begun = text.endswith(word, line, end) and _IN_WORD.search(word)
             self._awaited = _BLANK if begun else None
             end -= len(word) if begun else 0
+        if key < len(text):
+            self._awaited = _KEY_END if "PRIVATE" in text[key : key + 80] else _KEY_HEAD
         return end - self._shield.length_of_beginning(text[:end])
 
 
