@@ -192,13 +192,18 @@ class MaskedStream:
             self._awaited = _LINE_END if text[line:end].strip() or start < line else None
             end = start
         else:
-            *_, word = text[line:end].rsplit(None, 1) or [""]
-            begun = text.endswith(word, line, end) and _IN_WORD.search(word)
+            begun = _begun_word(text[line:end])
             self._awaited = _BLANK if begun else None
-            end -= len(word) if begun else 0
+            end -= len(begun)
         if key < len(text):
             self._awaited = _KEY_END if "PRIVATE" in text[key : key + 80] else _KEY_HEAD
         return end - self._shield.length_of_beginning(text[:end])
+
+
+def _begun_word(line: str) -> str:
+    """The word at the end of a line that may go on; empty for none."""
+    *_, word = line.rsplit(None, 1) or [""]
+    return word if line.endswith(word) and _IN_WORD.search(word) else ""
 
 
 def _start_of_value(text: str, line: int) -> int:
