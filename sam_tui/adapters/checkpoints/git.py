@@ -135,8 +135,7 @@ class GitStore:
 
     def _prepare(self) -> None:
         for name in ("objects", "refs", "refs/snapshots", "info"):
-            if not os.path.isdir(f"{self.folder}/{name}"):
-                os.mkdir(f"{self.folder}/{name}", 0o700)
+            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         for name, content in (
             ("config", _CONFIG),
             ("info/attributes", _ATTRIBUTES),

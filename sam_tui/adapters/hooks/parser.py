@@ -15,10 +15,14 @@ LONGEST_TIMEOUT = 600.0
 MOST_HOOKS = 100
 LONGEST_MATCHER = 500
 
-MATCHED: tuple[HookEvent, ...] = (
-    "PreToolUse", "PostToolUse", "SessionStart", "Notification", "PreCompact",
-)  # fmt: skip
-"""Events whose hooks may have a matcher."""
+MATCHED: Mapping[HookEvent, tuple[str, ...]] = {
+    "PreToolUse": (),
+    "PostToolUse": (),
+    "SessionStart": ("startup", "resume"),
+    "Notification": ("permission_prompt", "question"),
+    "PreCompact": ("manual", "auto"),
+}
+"""Events whose hooks may have a matcher, each with what it may match; operations where there is nothing."""
 
 
 def parse_hooks(

@@ -17,6 +17,7 @@ ExecutionState = Literal[
     "idle", "running", "paused", "completed", "failed", "abandoned", "diverged"
 ]
 StepStatus = Literal["completed", "failed", "running", "pending", "skipped"]
+"""In the order in which ``ExecutionView.totals`` counts them."""
 AttemptStatus = Literal["open", "completed", "failed", "timed_out", "cancelled"]
 TaskStatus = Literal["pending", "running", "completed", "failed"]
 Severity = Literal["info", "low", "medium", "high", "critical"]

@@ -233,9 +233,11 @@ class WorkflowRecords:
         total, usage = 0, Usage()
         query = EventQuery(execution, type="model_used", limit=100_000)
         for event in self.reader.events(query):
-            fields = event.data
-            total += fields.pop("calls")
-            usage = usage.plus(Usage(**fields))
+            data = event.data
+            total += data["calls"]
+            usage = usage.plus(
+                Usage(data["input_tokens"], output_tokens=data["output_tokens"], cost=data["cost"])
+            )
         return total, usage
 
     def effectiveness(self, execution: str) -> float:

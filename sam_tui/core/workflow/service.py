@@ -39,6 +39,8 @@ from sam_tui.core.workflow.views import Advanced, Failure, Ticket, VerbName
 class Workflows:
     """The verbs on executions, each one transaction that checks, changes and opens what follows.
 
+    ``catalog`` has the definitions, ``records`` the stored executions, ``notes`` adds artifacts,
+    findings and evidence, ``claims`` maps conversations to steps, ``upkeep`` looks after the store.
     ``tools`` are descriptions of callable tools, by name. ``announce`` gets each event after its commit.
     """
 

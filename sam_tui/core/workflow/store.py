@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -98,7 +98,10 @@ class StepClaims:
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
-        self.hold = transactions.store.hold
+
+    def hold(self, execution_id: str) -> AbstractContextManager[bool]:
+        """Be the one process that drives an execution; False when another does. Death lets go."""
+        return self._transactions.store.hold(execution_id)
 
     @contextmanager
     def drive(self, execution_id: str) -> Generator[None]:

@@ -57,14 +57,6 @@ def list_skills(**values: Any) -> int:
     return 0
 
 
-_SUBJECTS = {
-    "SessionStart": ("startup", "resume"),
-    "Notification": ("permission_prompt", "question"),
-    "PreCompact": ("manual", "auto"),
-}
-"""What a matcher is about, for events that are no calls."""
-
-
 @click.group("hooks", short_help="Programs that run at events and can refuse calls.")
 def hooks_group() -> None:
     """Programs that run at events and can refuse calls: yours, and those of a trusted folder."""
@@ -108,9 +100,9 @@ def subjects(runtime: Runtime) -> list[str]:
 
 def note_on(hook: Hook, names: Sequence[str]) -> str:
     """Return a remark on a hook that never runs, because its matcher matches nothing; else empty."""
-    from sam_tui.adapters.hooks.parser import matches
+    from sam_tui.adapters.hooks.parser import MATCHED, matches
 
-    subjects = _SUBJECTS.get(hook.event, ())
+    subjects = MATCHED.get(hook.event, ())
     if any(matches(hook, name) for name in subjects or names):
         return ""
     return f"matches none of {', '.join(subjects)}" if subjects else "matches no operation"

@@ -116,7 +116,7 @@ def prune_command(**values: Any) -> int:
     """Delete executions, with their steps and artifacts, that ended long ago; accepted findings stay."""
     with open_console(values) as at:
         deleted = at.workflows.upkeep.prune(values["days"] * 86_400.0)
-        at.show({"deleted": deleted}, [f"Deleted {deleted} executions."])
+        at.show({"deleted": deleted}, [f"Deleted {deleted} execution{'s' * (deleted != 1)}."])
     return DONE
 
 

@@ -85,11 +85,13 @@ def value_faults(value: object, schema: Mapping[str, Any], path: str = "output")
         case Mapping():
             yield from _object_faults(cast("Mapping[str, object]", value), schema, path)
         case str():
-            yield from _bound_faults(len(value), schema, path, "Length", "characters")
+            yield from _bound_faults(
+                len(value), schema, path, ("minLength", "maxLength"), "characters"
+            )
         case Sequence():
             yield from _list_faults(cast("Sequence[object]", value), schema, path)
         case int() | float() if not isinstance(value, bool):
-            yield from _bound_faults(value, schema, path, "imum")
+            yield from _bound_faults(value, schema, path, ("minimum", "maximum"))
         case _:
             return
 
@@ -102,7 +104,7 @@ def _choice_faults(value: object, schema: Mapping[str, Any], path: str) -> Itera
 
 
 def _list_faults(items: Sequence[object], schema: Mapping[str, Any], path: str) -> Iterator[str]:
-    yield from _bound_faults(len(items), schema, path, "Items", "items")
+    yield from _bound_faults(len(items), schema, path, ("minItems", "maxItems"), "items")
     for index, item in enumerate(items if "items" in schema else ()):
         yield from value_faults(item, schema["items"], f"{path}[{index}]")
 
@@ -127,11 +129,11 @@ def _object_faults(
 
 
 def _bound_faults(
-    number: float, schema: Mapping[str, Any], path: str, word: str, unit: str = ""
+    number: float, schema: Mapping[str, Any], path: str, bounds: tuple[str, str], unit: str = ""
 ) -> Iterator[str]:
-    """A number, or a count of ``unit``, beyond the keywords that end in ``word``."""
+    """A number, or a count of ``unit``, beyond the least or the most that two keywords allow."""
     must, size = ("must have", f" {unit}, has {number}") if unit else ("must be", "")
-    least, most = schema.get(f"min{word}"), schema.get(f"max{word}")
+    least, most = map(schema.get, bounds)
     if least is not None and number < least:
         yield f"{path} {must} at least {least}{size}"
     if most is not None and number > most:
