@@ -104,6 +104,11 @@ def test_names_within_a_picture_and_durations_are_no_difference() -> None:
     changed = re.sub(r"in&#160;0\.\d+s(?:&#160;)*", "in&#160;12.345s", changed)
     assert "12.345s" in changed
     assert differences(committed, changed) == []
+    slow = picture().replace(
+        "Completed:&#160;todo&#160;#5", "Completed:&#160;todo&#160;#5&#160;&#160;0.2s"
+    )
+    assert slow != picture()
+    assert differences(picture(), slow) == differences(slow, picture()) == []
 
 
 @pytest.mark.requirement("docs:pictures-compared")
