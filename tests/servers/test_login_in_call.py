@@ -1,12 +1,18 @@
 """A login that a server wants in the middle of a call: asked for, made, and the call repeated once."""
 
 import asyncio
+import fcntl
 import json
+import os
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.mcp_client.connection_context import LoginTexts
+from sam_tui.adapters.mcp_client.logins import login_file as login_module
+from sam_tui.adapters.mcp_client.logins.login_file import LoginFile, StoredLogin
 from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry, Question, Reply
 from sam_tui.core.messages import ToolCall
@@ -34,6 +40,11 @@ class Agreeing:
             return Reply("give up")
         threading.Thread(target=follow, args=(page,)).start()
         return None
+
+
+def holders(path: str) -> int:
+    """How many descriptors of this process are open on a file."""
+    return sum(os.path.realpath(link) == path for link in Path("/proc/self/fd").iterdir())
 
 
 @pytest.mark.requirement("servers:login-in-call")
@@ -257,3 +268,57 @@ async def test_a_call_that_is_refused_over_the_older_transport_ends_as_over_the_
         site.call_status, site.anonymous, site.valid = 0, False, set()
         assert await sam.text(old, word="again") == '{"word": "again"}'
         assert len(site.queries) == 2
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_calls_beside_each_other_read_a_login_that_was_stored_since(
+    login_house: LoginHouse, site: LoginSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.anonymous, reading, go_on = True, asyncio.Event(), asyncio.Event()
+    read = login_module.stored
+
+    async def slowly(path: str, texts: LoginTexts) -> StoredLogin:
+        reading.set()
+        await go_on.wait()
+        return await read(path, texts)
+
+    async with login_house.open() as sam:
+        assert await sam.arrive() == [ECHO]
+        site.anonymous = False
+        await login_house.log_in()
+        site.anonymous = True
+        monkeypatch.setattr(login_module, "stored", slowly)
+        calls = [asyncio.ensure_future(sam.call(ECHO, word=word)) for word in ("one", "two")]
+        await reading.wait()
+        for _ in range(100):  # the other call comes as far as it can
+            await asyncio.sleep(0.001)
+        go_on.set()
+        assert [(await call).finished.ok for call in calls] == [True, True]
+        assert site.calls == 2
+
+
+@pytest.mark.requirement("servers:login-in-call")
+async def test_a_connection_that_ends_while_another_process_refreshes_leaves_its_lock(
+    logged_in: LoginHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locking = asyncio.Event()
+    lock_of = LoginFile.lock
+
+    async def noted(self: LoginFile) -> int:
+        locking.set()
+        return await lock_of(self)
+
+    monkeypatch.setattr(LoginFile, "lock", noted)
+    [file] = logged_in.logins
+    with file.with_name(f"{file.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        logged_in.end_token()
+        async with logged_in.open() as sam:
+            arriving = asyncio.ensure_future(sam.arrive())
+            await locking.wait()
+        arriving.cancel()
+        assert holders(lock.name) == 1
+    async with logged_in.open() as sam:
+        assert await sam.arrive() == [ECHO]
+        assert (await sam.call(ECHO, word="hi")).finished.ok
+    assert holders(lock.name) == 0

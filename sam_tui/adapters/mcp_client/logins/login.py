@@ -7,7 +7,7 @@ does not use a person's own login. Without ``browse`` nobody is asked: tokens ar
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 import httpx2
@@ -55,53 +55,47 @@ class SharedLogin(BoundLogin):
         super().__init__(url, metadata, file, file.demand_login, file.demand_login)
         self._file = file
         self._refreshed: StoredLogin | None = None
+        self._reading = asyncio.Lock()
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Sign a request; the lock is held for the refresh alone, not for the request."""
-        descriptor = await self._prepared()
-        if self._file.login.tokens is None:
-            flow = _Unsigned().async_auth_flow(request)
-        else:
-            flow = super().async_auth_flow(request)
-        try:
-            outgoing = await anext(flow)
-            while True:
-                if outgoing is request and descriptor is not None:
-                    os.close(descriptor)
-                    descriptor = None
-                response = yield outgoing
-                if outgoing is request and (challenge := challenge_of(response)) is not None:
-                    await self._file.note_challenge(challenge)
-                    return  # the transport reports what it requires; no person is asked during a call
-                outgoing = await flow.asend(response)
-        except StopAsyncIteration:
-            return
-        finally:
-            if descriptor is not None:
-                os.close(descriptor)
-            await flow.aclose()
+        with ExitStack() as held:
+            await self._prepare(held)
+            signed = super() if self._file.login.tokens is not None else _Unsigned()
+            async with aclosing(signed.async_auth_flow(request)) as flow:
+                try:
+                    outgoing = await anext(flow)
+                    while True:
+                        if outgoing is request:
+                            held.close()
+                        response = yield outgoing
+                        if outgoing is request and (challenge := challenge_of(response)):
+                            await self._file.note_challenge(challenge)
+                            return  # the transport reports what it requires; no person is asked now
+                        outgoing = await flow.asend(response)
+                except StopAsyncIteration:
+                    return
 
-    async def _prepared(self) -> int | None:
-        """Read changed tokens again; returns the lock's descriptor if they need a refresh."""
-        if self._file.changed:
-            await self._take()
+    async def _prepare(self, held: ExitStack) -> None:
+        """Read changed tokens again, and hold the lock on them if they need a refresh."""
+        await self._take_changes()
         if self._file.login.tokens is None:
-            return None
+            return
         if not self._initialized:
             await self._initialize()
-        if self.context.is_token_valid():
-            return None
-        descriptor = await asyncio.to_thread(self._file.lock)
-        if self._file.changed:
-            await self._take()
-        return descriptor
+        if not self.context.is_token_valid():
+            held.callback(os.close, await self._file.lock())
+            await self._take_changes()
 
-    async def _take(self) -> None:
-        await self._file.reread()
+    async def _take_changes(self) -> None:
+        """Read a changed file again; a request beside another waits until it is read."""
+        async with self._reading:
+            if self._file.changed:
+                await self._file.reread()
+                self._initialized = False
         self._file.require_readable()
-        self._initialized = False
 
     async def _initialize(self) -> None:
         await super()._initialize()
@@ -114,8 +108,7 @@ class SharedLogin(BoundLogin):
 
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
         """Take new tokens, unless a login was stored meanwhile: it may be of another server."""
-        if self._file.changed:
-            await self._take()
+        await self._take_changes()
         if self._file.login is self._refreshed:
             return await super()._handle_refresh_response(response)
         await self._initialize()

@@ -6,7 +6,7 @@ import asyncio
 import fcntl
 import os
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, NoReturn
 
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
@@ -24,6 +24,8 @@ from sam_tui.core.local_files.cache import signature_of
 from sam_tui.core.local_files.private_files import replace_file
 
 MOST_BYTES = 200_000
+_LOCK_SECONDS = 0.05
+"""How often the lock is tried while another process refreshes the tokens."""
 EARLY = 60.0
 """A token is not used during its last seconds, so many before it expires."""
 
@@ -105,8 +107,9 @@ class LoginFile:
 
     async def reread(self) -> None:
         """Read the file again: another process may have refreshed the tokens."""
-        self._read_as = signature_of(self._path)
+        read_as = signature_of(self._path)
         self.login = await stored(self._path, self._texts)
+        self._read_as = read_as  # not before: who gives up while it is read has not read it
         self._learn(self._secrets())
 
     def require_readable(self) -> None:
@@ -142,13 +145,21 @@ class LoginFile:
         with suppress(OSError):
             os.unlink(challenge_path(self._path))
 
-    def lock(self) -> int:
+    async def lock(self) -> int:
         """Wait for the lock on refreshing this login; closing the returned descriptor releases it."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(f"{self._path}.lock", flags, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        return descriptor
+        with ExitStack() as unlocked:
+            descriptor = os.open(f"{self._path}.lock", flags, 0o600)
+            unlocked.callback(os.close, descriptor)
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    await asyncio.sleep(_LOCK_SECONDS)  # a thread that waits cannot be cancelled
+                    continue
+                unlocked.pop_all()
+                return descriptor
 
     async def get_tokens(self) -> OAuthToken | None:
         """The stored tokens; an expired access token is emptied so that the SDK refreshes it."""
