@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Protocol, TypeVar
 
+from sam_tui.adapters.terminal.sandbox.detached import answered_starts
 from sam_tui.adapters.terminal.sandbox.kernel.calls import unshare_descriptors
 from sam_tui.adapters.terminal.sandbox.kernel.entry import restrict
 from sam_tui.core.errors import ToolError
@@ -98,7 +99,8 @@ class HeldStart:
                 return
             # Only now: until then the copy would keep descriptors open that the program closes.
             unshare_descriptors()
-            spawn(*os.pipe())
+            with answered_starts():
+                spawn(*os.pipe())
         except OSError as error:
             self._failed = error
         finally:

@@ -5,7 +5,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from sam_tui.folders import IMPORT_ROOT
 
@@ -18,17 +19,39 @@ _DETACHED = '"$@" &'
 """A script of sh: the program that it starts is no child of ours, and may outlive this program."""
 _LETS_THREADS_RUN = (3, 11, 4)
 """The first Python version in which other threads run until a program started by vfork is executed."""
+_lock = threading.Lock()
+_is_beside = False
+_starts = 0
+"""The number of confined programs that are being started, where a thread of this program answers them."""
 
 
 def start_beside(serve: Callable[[], object]) -> None:
-    """Run ``serve`` on a thread, which answers while this program starts other programs.
-
-    A confined process waits for an answer before it executes its program. Older Pythons let no other
-    thread run until then, unless programs are started without vfork.
-    """
-    if sys.version_info < _LETS_THREADS_RUN:
-        setattr(subprocess, "_USE_VFORK", False)  # noqa: B010 # by this name in its documentation
+    """Run ``serve`` on a thread, which answers the confined programs that this program starts."""
+    global _is_beside
+    _is_beside = True
     threading.Thread(target=serve, name="supervisor", daemon=True).start()
+
+
+@contextmanager
+def answered_starts() -> Generator[None]:
+    """Start confined programs in here: one waits for an answer before it is executed.
+
+    Older Pythons let no thread of this program run until then, unless programs are started without
+    vfork, whose price then grows with the memory of this program.
+    """
+    global _starts
+    if not _is_beside or sys.version_info >= _LETS_THREADS_RUN:
+        yield
+        return
+    with _lock:
+        _starts += 1
+        setattr(subprocess, "_USE_VFORK", False)  # noqa: B010 # by this name in its documentation
+    try:
+        yield
+    finally:
+        with _lock:
+            _starts -= 1
+            setattr(subprocess, "_USE_VFORK", not _starts)  # noqa: B010
 
 
 def start_detached(module: str, control: socket.socket) -> None:
