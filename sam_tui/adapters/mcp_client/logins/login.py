@@ -61,15 +61,15 @@ class SharedLogin(BoundLogin):
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Sign a request; the lock is held for the refresh alone, not for the request."""
-        with ExitStack() as held:
-            await self._prepare(held)
+        with ExitStack() as refresh_lock:
+            await self._prepare(refresh_lock)
             signed = super() if self._file.login.tokens is not None else _Unsigned()
             async with aclosing(signed.async_auth_flow(request)) as flow:
                 try:
                     outgoing = await anext(flow)
                     while True:
                         if outgoing is request:
-                            held.close()
+                            refresh_lock.close()
                         response = yield outgoing
                         if outgoing is request and (challenge := challenge_of(response)):
                             await self._file.note_challenge(challenge)
@@ -78,7 +78,7 @@ class SharedLogin(BoundLogin):
                 except StopAsyncIteration:
                     return
 
-    async def _prepare(self, held: ExitStack) -> None:
+    async def _prepare(self, refresh_lock: ExitStack) -> None:
         """Read changed tokens again, and hold the lock on them if they need a refresh."""
         await self._take_changes()
         if self._file.login.tokens is None:
@@ -86,7 +86,7 @@ class SharedLogin(BoundLogin):
         if not self._initialized:
             await self._initialize()
         if not self.context.is_token_valid():
-            held.callback(os.close, await self._file.lock())
+            refresh_lock.callback(os.close, await self._file.lock())
             await self._take_changes()
 
     async def _take_changes(self) -> None:
