@@ -13,7 +13,9 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from sam_tui.adapters.mcp_client.lifetime import Life
 from sam_tui.adapters.mcp_client.session import BURST, Paced
+from sam_tui.adapters.mcp_client.tool_descriptions import RawTool
 from sam_tui.cli.tool_patterns import allowing
 from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Question, alike
@@ -54,6 +56,30 @@ async def test_a_tool_that_changed_since_it_was_allowed_is_asked_for_anew(house:
         await sam.arrive()
         assert await sam.text("mcp__one__echo", text="f") == "f"
         assert len(house.person.approvals) == 2
+
+
+@pytest.mark.requirement("servers:changed-tool")
+async def test_calls_beside_each_other_are_both_judged_by_what_the_tool_is_now(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.user(one=raw())
+    house.policy('[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n')
+    listed = Life.listed
+
+    async def slowly(self: Life) -> list[RawTool] | None:
+        for _ in range(100):  # the other call comes as far as it can
+            await asyncio.sleep(0.001)
+        return await listed(self)
+
+    async with house.open() as sam:
+        await sam.arrive()
+        assert await sam.text("mcp__one__echo", text="a") == "a"
+        house.person.choice = Approval("deny")
+        await sam.text("mcp__one__mutate", text="aloud")
+        monkeypatch.setattr(Life, "listed", slowly)
+        beside = (sam.text("mcp__one__echo", text=text) for text in ("b", "c"))
+        for text in await asyncio.gather(*beside):
+            assert "changed its tool echo" in text
 
 
 @pytest.mark.requirement("servers:changed-tool")

@@ -58,6 +58,7 @@ class Connection:
         self._log = ""
         self._greeting = ("", "")
         self._stale = False
+        self._refreshing = asyncio.Lock()
         self._free = False
         self._life: Life | None = None
         self._task: asyncio.Task[None] | None = None
@@ -151,6 +152,7 @@ class Connection:
             return
         self._over, self._settled = asyncio.Event(), asyncio.Event()
         self._standing, self._error, self._login_required = "starting", "", None
+        self._stale = False
         self._failures += 1  # until it has come up
         self._starts.append(self._around.monotonic())
         self._task = asyncio.get_running_loop().create_task(self._live())
@@ -167,12 +169,13 @@ class Connection:
 
     async def refresh(self) -> None:
         """Request the list of tools again if the server announced a change since the last one."""
-        if not self._stale or self._life is None:
-            return
-        self._stale = False
-        tools = await self._life.listed()
-        if tools is not None:
-            self._take(tools)
+        async with self._refreshing:  # a call beside this one is judged by the new list, too
+            if not self._stale or self._life is None:
+                return
+            self._stale = False  # a change that is announced from now on is another one
+            tools = await self._life.listed()
+            if tools is not None:
+                self._take(tools)
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], context: ToolContext
@@ -361,7 +364,7 @@ class Connection:
 
     def _take(self, tools: Sequence[RawTool]) -> None:
         """Take a list of tools; the fitted tools are replaced only if the list differs."""
-        self._stale, self.tools_known = False, True
+        self.tools_known = True
         tools = self._around.masked(tools)
         tools_fitted = fitted(self.name, tools)
         if tools_fitted != self.fitted:
