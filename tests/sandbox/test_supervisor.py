@@ -6,14 +6,18 @@ import json
 import os
 import shlex
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sandbox import detached
 from sam_tui.adapters.terminal.sandbox.supervision import Supervision
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
@@ -230,6 +234,33 @@ async def test_a_supervisor_on_a_thread_does_the_same(
     assert (workspace / "d").stat().st_mode & 0o777 == 0o700
     assert own_umask() == before, "the program's own umask is as it was"
     assert [a.kind for a in result.refused] == ["write", "metadata"]
+
+
+@pytest.mark.requirement("sandbox:thread-host")
+async def test_older_pythons_do_without_vfork_only_while_a_confined_command_starts(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detached, "_LETS_THREADS_RUN", (99,))
+    started: Any = subprocess.Popen
+    vforks: list[bool] = []
+
+    def uses_vfork() -> bool:
+        return vars(subprocess)["_USE_VFORK"]
+
+    def noted(*words: Any, **more: Any) -> Any:
+        vforks.append(uses_vfork())
+        return started(*words, **more)
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    with closing(Sandbox(live="thread")) as box:
+        assert (await run("true", box=box)).exit_code == 0
+        assert set(vforks) == {False}
+        assert uses_vfork(), "the command has started"
+        with detached.answered_starts():
+            with detached.answered_starts():
+                assert not uses_vfork()
+            assert not uses_vfork(), "the other one still starts"
+        assert uses_vfork()
 
 
 @pytest.mark.requirement("sandbox:nested")
