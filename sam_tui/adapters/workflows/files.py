@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from importlib.resources import files as package_files
 from itertools import islice
 from pathlib import Path
@@ -59,7 +60,7 @@ class DefinitionFiles:
             ("project", os.path.join(workspace, PROJECT)),
         )
         self._vouches = vouches
-        self._parsed: dict[str, tuple[Stamp | str, DefinitionFile]] = {}
+        self._parsed: dict[str, tuple[str, DefinitionFile]] = {}
 
     def files(self) -> Sequence[DefinitionFile]:
         """Every workflow and persona file: package, then user, then project, each by path."""
@@ -111,13 +112,9 @@ class DefinitionFiles:
             return self._of_project(kind, path)
         try:
             seen = os.stat(path)
-            stamp = (seen.st_mtime_ns, seen.st_size, seen.st_ino)
         except OSError:
-            stamp = (0, 0, 0)
-        cached = self._parsed.get(path)
-        if cached is None or cached[0] != stamp:
-            cached = self._parsed[path] = (stamp, _read(origin, kind, path))
-        return cached[1]
+            return _read(origin, kind, path)
+        return _unchanged(origin, kind, path, (seen.st_mtime_ns, seen.st_size, seen.st_ino))
 
     def _of_project(self, kind: Kind, path: str) -> DefinitionFile:
         """A file that anybody may have written: its bytes are read anew, and parsed if they are trusted."""
@@ -131,6 +128,12 @@ class DefinitionFiles:
         if cached is None or cached[0] != empty.sha256:
             cached = self._parsed[path] = (empty.sha256, _parse(empty, raw))
         return cached[1]
+
+
+@lru_cache(maxsize=1024)
+def _unchanged(origin: Origin, kind: Kind, path: str, stamp: Stamp) -> DefinitionFile:
+    """A file of the package or of the person, which is parsed again only after a change."""
+    return _read(origin, kind, path)
 
 
 def _read(origin: Origin, kind: Kind, path: str) -> DefinitionFile:

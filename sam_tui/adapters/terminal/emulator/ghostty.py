@@ -9,7 +9,8 @@ import re
 import sys
 import types
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -269,7 +270,8 @@ def packed_cell(terminal: Any, column: int, row: int) -> int:
     return int(cell[0])
 
 
-def cell_layout() -> dict[str, tuple[int, int]]:
+@cache
+def cell_layout() -> Mapping[str, tuple[int, int]]:
     """The position of each part of a packed cell as the library reports it: name to (lowest bit, mask)."""
     import json
 

@@ -218,15 +218,23 @@ class Secrets:
 
 
 def _resolved(home: str, paths: Iterable[str]) -> Iterator[str]:
-    """Return the real paths below a real folder; a missing folder is not searched."""
+    """Return the real paths below a real folder; a missing folder is not searched.
+
+    Most of a hundred names are in nobody's home folder: it is listed once, and they are not looked up.
+    """
     results = {"": (home.rstrip("/"), True)}
+    try:
+        names = {folded(name) for name in os.listdir(home)}
+    except OSError:
+        names = None  # what cannot be listed can be looked up
 
     def resolve(path: str) -> tuple[str, bool]:
         if path not in results:
             folder, _, name = path.rpartition("/")
             parent, exists = resolve(folder)
             joined = f"{parent}/{name}"
-            results[path] = _real(joined) if exists else (joined, False)
+            listed = bool(folder) or names is None or folded(name) in names
+            results[path] = _real(joined) if exists and listed else (joined, False)
         return results[path]
 
     return (resolve(path)[0] for path in paths)
