@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from sam_tui.adapters.fleet.database import changes_of
 from sam_tui.adapters.fleet.driver import Driver, WorkersEnded
 from sam_tui.adapters.fleet.messages import (
     FLEET_ROLE,
@@ -80,7 +79,7 @@ def test_a_queue_is_read_after_each_change_and_else_ever_more_rarely() -> None:
 
 @pytest.mark.requirement("fleet:idle")
 def test_a_commit_of_another_connection_is_a_change(hands: Hands) -> None:
-    changes = changes_of(hands.database.url)
+    changes = hands.database.changes.number
     before = changes()
     assert changes() == before
     hands.database.keep_bundle("b", "text")

@@ -1,17 +1,25 @@
 """Servers over HTTP: through the URL guard, and nowhere else."""
 
 import re
+import ssl
 import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+import httpcore2
+import httpx2
 import pytest
 
+from sam_tui.adapters.mcp_client.transports.http_transport import CheckedTransport
+from sam_tui.adapters.web import GuardedWeb
 from tests.fakes.preloaded import SCRIPT
+from tests.fakes.web_server import WebServer, page
 from tests.servers.conftest import House
 from tests.servers.http_server import Site, serving
+from tests.web.names import Names
+from tests.web.test_tls import certificate
 
 SDK = Path(__file__).with_name("sdk_server.py")
 RUN = "import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
@@ -252,3 +260,31 @@ async def test_without_context7_its_tool_is_not_there_and_planning_says_so(
         await sam.arrive()
         assert "docs" not in await sam.text(tool, libraryName="React")
         assert site.headers == []
+
+
+@pytest.mark.requirement("servers:http")
+async def test_certificates_are_loaded_once_for_the_first_server_that_is_spoken_to_over_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, trust = certificate(tmp_path, "secure.example")
+    loaded: list[ssl.SSLContext] = []
+
+    def load(**_: object) -> ssl.SSLContext:
+        loaded.append(trust)
+        return trust
+
+    monkeypatch.setattr(httpcore2, "default_ssl_context", load)
+    sites = WebServer({"/": page("plain")}), WebServer({"/": page("secure")}, server)
+    async with sites[0] as plain, sites[1] as secure:
+        hosts = (f"{name}.example:{secure.port}" for name in ("secure", "other"))
+        allowed = frozenset({plain.origin, *hosts})
+        guard = GuardedWeb(allowed=allowed, resolver=Names([["127.0.0.1"]]))
+        async with httpx2.AsyncClient(transport=CheckedTransport("web", guard)) as client:
+            assert (await client.get(plain.url())).text == "plain"
+            assert not loaded
+            for _ in range(2):
+                response = await client.get(f"https://secure.example:{secure.port}/")
+                assert response.text == "secure"
+            with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await client.get(f"https://other.example:{secure.port}/")
+    assert loaded == [trust]

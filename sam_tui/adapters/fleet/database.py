@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
@@ -148,21 +148,28 @@ def _reason(error: Exception, url: str) -> str:
     return text[:300].rstrip(".?") or type(error).__name__
 
 
-def changes_of(url: str) -> Callable[[], int]:
-    """Return a function whose number changes when another connection changed the SQLite file.
+class Changes:
+    """The changes of a SQLite file by other connections; of PostgreSQL none are seen."""
 
-    For PostgreSQL it is always 0.
-    """
-    if not url.startswith("sqlite"):
-        return lambda: 0
-    lock = threading.Lock()
-    connection = sqlite3.connect(_sqlite_file(url), check_same_thread=False)
+    def __init__(self, url: str) -> None:
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        if url.startswith("sqlite"):
+            self._connection = sqlite3.connect(_sqlite_file(url), check_same_thread=False)
 
-    def number() -> int:
-        with lock:
-            return int(connection.execute("PRAGMA data_version").fetchone()[0])
+    def number(self) -> int:
+        """A number that differs after a change; 0 where none is seen."""
+        with self._lock:
+            if self._connection is None:
+                return 0
+            return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
-    return number
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
 
 def _with_utf8(url: str) -> str:
@@ -192,6 +199,7 @@ class QueueDatabase:
                 if self.engine is not None:
                     self.engine.connect().close()
                 dbos.DBOS.migrate(url)
+            self.changes = Changes(url)
             self.client: DBOSClient = dbos.DBOSClient(
                 system_database_url=url,
                 system_database_engine=self.engine,
@@ -219,6 +227,7 @@ class QueueDatabase:
     def close(self) -> None:
         """End the connections."""
         self.client.destroy()
+        self.changes.close()
         if self.engine is not None:
             self.engine.dispose()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sam_tui.adapters.fleet import messages
-from sam_tui.adapters.fleet.database import APPLICATION, Json, QueueDatabase, changes_of, load
+from sam_tui.adapters.fleet.database import APPLICATION, Json, QueueDatabase, load
 from sam_tui.core.errors import SamError
 
 if TYPE_CHECKING:
@@ -130,14 +130,20 @@ class SubTaskQueue:
 
 
 class ResultsQueue:
-    """The results of handed-out work."""
+    """The results of handed-out work. While no SQLite file changes, it is not read again."""
 
     def __init__(self, database: QueueDatabase) -> None:
         self._database = database
+        idle = POLLING_SECONDS if database.engine is None else _IDLE_SECONDS["sqlite"]
+        self._reads = QueueReads(database.changes.number, idle)
+        self._ids: Sequence[str] = ()
 
     def take(self, ids: Sequence[str]) -> dict[str, messages.SubTaskResult]:
         """The results of finished work; a forged or broken one counts as failed and says so."""
-        if not ids:
+        if ids != self._ids:
+            self._reads.last.clear()
+        self._ids = ids
+        if not ids or not self._reads.due(""):
             return {}
         rows = self._database.client.list_workflows(workflow_ids=list(ids), load_input=False)
         return {row.workflow_id: self._result(row) for row in rows if row.status in _ENDED}
@@ -243,7 +249,7 @@ class Takes:
         }
         instance: Any = dbos.DBOS(config=config)
         idle = _IDLE_SECONDS["sqlite" if database.engine is not None else "postgresql"]
-        self._reads = QueueReads(changes_of(database.url), idle)
+        self._reads = QueueReads(database.changes.number, idle)
 
         def sub_task(envelope: object) -> dict[str, str]:
             return self._run(envelope)

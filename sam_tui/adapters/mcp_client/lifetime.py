@@ -8,8 +8,6 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import httpx2
-
 from sam_tui.adapters.mcp_client import resources
 from sam_tui.adapters.mcp_client import session as mcp_session
 from sam_tui.adapters.mcp_client.connection_context import NO_OUTPUT, ServerSurroundings
@@ -200,7 +198,7 @@ class Life:
         watch: asyncio.Task[None] | None = None
         why = ""
         try:
-            streams = await self._streams()
+            streams = self._streams()
             async with asyncio.timeout(None) as limit:
                 watch = asyncio.get_running_loop().create_task(self._limit(limit))
                 async with mcp_session.opened(streams, self._timed_handlers, self._mode) as client:
@@ -297,14 +295,10 @@ class Life:
             raise ToolError(f"The MCP server {self._settings.name}: {fault}") from None
         return result_of(answer, self._refused[before:], server=self._settings.name)
 
-    async def _streams(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
+    def _streams(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         settings = self._settings
         if self._program is None:
-            # Its certificates take a while to load.
-            inner = await asyncio.to_thread(httpx2.AsyncHTTPTransport, trust_env=False)
-            self._transport = CheckedTransport(
-                settings.name, self._around.url_guard(settings), inner
-            )
+            self._transport = CheckedTransport(settings.name, self._around.url_guard(settings))
             self._mark = self._transport.mark
             return http_streams(settings, self._transport, self._around.logins)
         return piped_streams(self._program, self._silent)

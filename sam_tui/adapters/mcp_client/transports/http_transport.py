@@ -5,6 +5,7 @@ import ipaddress
 import json
 import re
 import secrets
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -43,10 +44,13 @@ _MOST_PAGES = 3
 class CheckedTransport(httpx2.AsyncBaseTransport):
     """Connects each request, redirects included, to the address that the URL guard resolved."""
 
-    def __init__(self, server: str, url_guard: UrlGuard, inner: httpx2.AsyncBaseTransport) -> None:
+    def __init__(self, server: str, url_guard: UrlGuard) -> None:
         self._server = server
         self.url_guard = url_guard
-        self._inner = inner
+        without_certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._plain = httpx2.AsyncHTTPTransport(verify=without_certificates, trust_env=False)
+        self._secure: httpx2.AsyncHTTPTransport | None = None
+        self._loading = asyncio.Lock()
         self.fault = ""
         """Why the last request could not be sent, in words."""
         self.mark = secrets.token_hex(16)
@@ -74,10 +78,11 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ConnectError(self.fault, request=request) from None
         request.extensions = {**request.extensions, "sni_hostname": passage.host}
         name, response = request.url, None
+        inner = await self._certified() if name.scheme == "https" else self._plain
         for number, address in enumerate(passage.addresses, start=1):
             request.url = name.copy_with(host=address)
             try:
-                response = await self._inner.handle_async_request(request)
+                response = await inner.handle_async_request(request)
                 break
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 self.fault = f"{passage.host} cannot be reached: {error or type(error).__name__}."
@@ -93,7 +98,16 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._inner.aclose()
+        await self._plain.aclose()
+        if self._secure is not None:
+            await self._secure.aclose()
+
+    async def _certified(self) -> httpx2.AsyncHTTPTransport:
+        """The transport for TLS. Its certificates take 20 ms to load, so the first request does that."""
+        async with self._loading:
+            if self._secure is None:
+                self._secure = await asyncio.to_thread(httpx2.AsyncHTTPTransport, trust_env=False)
+        return self._secure
 
     async def _bounded(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if response.headers.get("content-encoding", "identity") != "identity":

@@ -40,6 +40,7 @@ from sam_tui.adapters.terminal.sandbox.strict import bubblewrap, strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
 from sam_tui.core.authorization.variables import PassedVariables
 from sam_tui.core.errors import ConfigurationError, ToolError
+from sam_tui.core.local_files.real_paths import RealPaths
 from sam_tui.core.local_files.temporary_folders import Scratch
 from sam_tui.core.ports.processes.sandbox import (
     NETWORKS,
@@ -240,7 +241,8 @@ class Sandbox:
 
     def _rules(self, terms: Wanted, scratch: str | None = None) -> Rules:
         """The rules of a run that begins now, made from the present files."""
-        return self._rulesets.of(self._bounds(terms, scratch))
+        real_paths = RealPaths()
+        return self._rulesets.of(self._bounds(terms, scratch, real_paths), real_paths)
 
     def _enter(self, terms: Wanted, rules: Rules, apart: Supervision | None = None) -> ConfinedRun:
         bounds, ruleset = rules.bounds, rules.ruleset.descriptor
@@ -287,7 +289,7 @@ class Sandbox:
         network = self.network(chosen)
         return network if network != "hosts" else f"hosts {json.dumps(asdict(self._plan.hosts))}"
 
-    def _bounds(self, wanted_terms: Wanted, scratch: str | None = None) -> Bounds:
+    def _bounds(self, wanted_terms: Wanted, scratch: str | None, real_paths: RealPaths) -> Bounds:
         supervised = self._supervision is not None
         watched = wanted_terms.folders
         writable = (*watched, *self._plan.caches, scratch or self.scratch)
@@ -299,7 +301,11 @@ class Sandbox:
             self.secrets,
             tcp=supervised or self.network(wanted_terms.network) == "on",
             opened=self.opened,
-            unwritable=self._rulesets.secrets_within(self.secrets, writable) if supervised else (),
+            unwritable=(
+                self._rulesets.secrets_within(self.secrets, writable, real_paths)
+                if supervised
+                else ()
+            ),
             watched=watched if supervised else (),
             reads=terms.with_own(more) if supervised else ReadTerms(),
         )

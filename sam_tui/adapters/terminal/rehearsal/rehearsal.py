@@ -29,6 +29,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.protected_paths import kept_within
 from sam_tui.adapters.terminal.sandbox.supervised.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.supervision import Held
 from sam_tui.core.errors import ToolError
+from sam_tui.core.local_files.real_paths import RealPaths
 from sam_tui.core.ports.processes.rehearsal import Rehearsed
 from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.processes.terminals import CommandRequest
@@ -66,7 +67,7 @@ class BranchRehearsals:
         if self._sandbox.confinement.kind not in ("live", "landlock", "bubblewrap"):
             raise ToolError("Rehearsals need a system that can confine commands.")
         real = os.path.realpath(workspace)
-        if secret_paths := kept_within(self._sandbox.secrets, (real,)):
+        if secret_paths := kept_within(self._sandbox.secrets, (real,), RealPaths()):
             raise ToolError(
                 f"Commands cannot be rehearsed here: {escaped(secret_paths[0])} is in the "
                 "workspace, and a copy would expose it.",

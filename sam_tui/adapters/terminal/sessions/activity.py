@@ -124,6 +124,8 @@ def _image(pid: int) -> str:
 
 _PAUSE = 0.05
 """Seconds without output after which the state of the processes is read."""
+_SHARE, _LONGEST_PAUSE = 0.05, 0.25
+"""The time between two reads as a share of the silence so far, and the most seconds of it."""
 _LONG_PAUSE = 0.3
 """The same for a program that waits for several descriptors and whose last line looks like a question."""
 _POLL_PAUSE = 1.0
@@ -210,10 +212,12 @@ class Activity:
         began = time.monotonic()
         while self._pty.running and (left := began + within - time.monotonic()) > 0:
             # Neither the kernel nor another process has an event for a program that starts to wait.
-            if await self._sounds(min(_PAUSE, left)):
+            silence = time.monotonic() - max(self._last_output, began)
+            pause = min(max(_PAUSE, silence * _SHARE), _LONGEST_PAUSE)
+            if await self._sounds(min(pause, left)):
                 continue
-            now = time.monotonic()
-            if self._needs_somebody(now - max(self._last_output, began)) and not self._lagged():
+            silence = time.monotonic() - max(self._last_output, began)
+            if self._needs_somebody(silence) and not self._lagged():
                 break
         return self.state
 

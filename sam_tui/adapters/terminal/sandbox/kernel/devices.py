@@ -18,8 +18,11 @@ _RAW = re.compile(
 
 
 def raw_devices() -> tuple[str, ...]:
-    """The existing devices that no command needs: all block devices, and some others by name."""
-    return tuple(_below(_ROOT, 1))
+    """The existing devices that no command needs: all block devices, and some others by name.
+
+    All are real paths.
+    """
+    return tuple(_below(os.path.realpath(_ROOT), 1))
 
 
 def _below(folder: str, depth: int) -> Iterator[str]:

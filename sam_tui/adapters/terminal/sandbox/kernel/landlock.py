@@ -5,10 +5,16 @@ import stat
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from ctypes import c_long
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from sam_tui.adapters.terminal.sandbox.kernel.calls import forbid_new_privileges, syscall
+from sam_tui.adapters.terminal.sandbox.kernel.calls import (
+    checked,
+    forbid_new_privileges,
+    libc,
+    syscall,
+)
 from sam_tui.adapters.terminal.sandbox.kernel.devices import raw_devices
 from sam_tui.adapters.terminal.sandbox.kernel.protected_paths import carved
 from sam_tui.core.local_files.real_paths import RealPaths
@@ -105,12 +111,10 @@ def build(version: int, bounds: Bounds) -> int:
     ruleset = syscall(_CREATE_RULESET, attributes[:size], size, 0)
     try:
         for path, rights in _writable(bounds, (writes & ~_DEVICES) | reads, reads):
-            _allow(ruleset, path, rights)
+            _allow(ruleset, (path,), rights)
         hidden = (*bounds.masked, *bounds.secrets)  # also those that came into being meanwhile
-        for path in _read_within(bounds.readable, split, hidden):
-            _allow(ruleset, path, reads)
-        for path in bounds.opened if reads else ():
-            _allow(ruleset, os.path.realpath(path), reads)
+        _allow(ruleset, _read_within(bounds.readable, split, hidden), reads)
+        _allow(ruleset, map(os.path.realpath, bounds.opened if reads else ()), reads)
     except OSError:
         os.close(ruleset)
         raise
@@ -140,22 +144,21 @@ def restrict(ruleset: int) -> None:
     syscall(_RESTRICT_SELF, ruleset, 0)
 
 
-def maskable(bounds: Bounds) -> tuple[str, ...]:
+def maskable(bounds: Bounds, real_paths: RealPaths) -> tuple[str, ...]:
     """The secrets and devices that can be masked: existing ones outside of the writable folders.
 
     Landlock only adds rights further down in the tree, so all siblings on the way to a secret get rules
     of their own. Inside the workspace that would hide new files from their maker, unless a supervisor
     opens them.
     """
-    maskables: list[str] = []
-    real_paths = RealPaths()
     below = tuple(f"{folder.rstrip('/')}/" for folder in bounds.writable)
-    for secret in (*bounds.secrets, *raw_devices()):
-        real = real_paths.of(secret)
-        inside = f"{real}/".startswith(below) and real not in bounds.unwritable
-        if real != "/" and not inside and os.path.lexists(real):
-            maskables.append(real)
-    return tuple(maskables)
+    looked = map(real_paths.look, bounds.secrets)
+    existing = [real for real, exists in looked if exists and real != "/"]
+    return tuple(
+        real
+        for real in (*existing, *raw_devices())
+        if real in bounds.unwritable or not f"{real}/".startswith(below)
+    )
 
 
 @lru_cache(8)
@@ -209,22 +212,25 @@ def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
             logging.getLogger(__name__).warning(message, folder)
             allowed.append(folder)
             continue
-        allowed += [path for name in names if (path := os.path.join(folder, name)) not in hidden]
+        above = folder.rstrip("/")
+        allowed += [path for name in names if (path := f"{above}/{name}") not in hidden]
     return allowed
 
 
-def _allow(ruleset: int, path: str, rights: int) -> None:
-    """Add a rule for a path; a missing path, or one that became a link, gets none."""
-    try:
-        handle = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return
-    try:
-        kind = os.fstat(handle).st_mode
-        if stat.S_ISLNK(kind):
-            return
-        allowed = rights if stat.S_ISDIR(kind) else rights & (_ON_A_FILE | _READ_FILE)
-        if allowed:
-            syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", allowed, handle), 0)
-    finally:
-        os.close(handle)
+def _allow(ruleset: int, paths: Iterable[str], rights: int) -> None:
+    """Add a rule for each path; a missing path, or one that became a link, gets none."""
+    # There are hundreds of paths: what is the same for all is prepared once.
+    add, (flags, *same) = libc().syscall, map(c_long, (0, _ADD_RULE, ruleset, _PATH_BENEATH))
+    on_a_file = rights & (_ON_A_FILE | _READ_FILE)
+    for path in paths:
+        try:
+            handle = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            kind = os.fstat(handle).st_mode
+            allowed = rights if stat.S_ISDIR(kind) else on_a_file
+            if allowed and not stat.S_ISLNK(kind):
+                checked(add(*same, struct.pack("=Qi", allowed, handle), flags))
+        finally:
+            os.close(handle)

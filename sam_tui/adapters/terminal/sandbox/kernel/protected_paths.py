@@ -14,11 +14,12 @@ _MOST_ENTRIES = 4096
 """In a folder with more entries no entry is allowed as a whole: all accesses go through the supervisor."""
 
 
-def kept_within(paths: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
+def kept_within(
+    paths: Sequence[str], writable: Sequence[str], real_paths: RealPaths
+) -> tuple[str, ...]:
     """The real paths of those places below a writable folder, whether they exist or not."""
     below = tuple(f"{folder.rstrip('/')}/" for folder in writable)
-    real_paths = RealPaths()
-    resolved = (real_paths.of(path) for path in paths)
+    resolved = map(real_paths.of, paths)
     return tuple(dict.fromkeys(real for real in resolved if real.startswith(below)))
 
 

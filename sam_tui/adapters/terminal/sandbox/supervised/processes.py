@@ -1,6 +1,7 @@
 """The processes of a run: finds them by their sessions, counts them, and ends them all."""
 
 import functools
+import itertools
 import os
 import re
 import select
@@ -33,32 +34,37 @@ _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 class ProcessTable:
     """The processes at one moment, or only the ``besides`` and those with a number above ``after``.
 
-    One table serves any number of runs. A hasty one does not wait for the marks of processes that are
-    just becoming another program.
+    Their sessions cost one system call each, without opening a file: a system has hundreds of processes,
+    and most are of no interest. The fields of one are read when they are first needed. One table serves
+    any number of runs. A hasty one does not wait for the marks of processes that are just becoming
+    another program.
     """
 
     def __init__(
         self, *, after: int = 0, besides: Collection[int] = (), hasty: bool = False
     ) -> None:
         self._rounds = 1 if hasty else _MOST_ROUNDS
-        self.fields: dict[int, list[bytes]] = {}
-        """The fields of ``stat_fields`` by process id."""
+        self._fields: dict[int, list[bytes] | None] = {}
+        self.sessions: dict[int, list[int]] = {}
+        """The processes of each session."""
         for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
             pid = int(entry) if entry.isdecimal() else 0
-            if (pid > after or pid in besides) and (fields := stat_fields(pid)):
-                self.fields[pid] = fields
+            if (pid > after or pid in besides) and (session := _session(pid)) is not None:
+                self.sessions.setdefault(session, []).append(pid)
 
-    @functools.cached_property
-    def sessions(self) -> dict[int, list[int]]:
-        """The processes of each session."""
-        return self._by(_SESSION)
+    def fields(self, pid: int) -> list[bytes] | None:
+        """The ``stat_fields`` of a process, read once; None if it is gone."""
+        if pid not in self._fields:
+            self._fields[pid] = stat_fields(pid)
+        return self._fields[pid]
 
     @functools.cached_property
     def marked(self) -> dict[str, list[int]]:
         """The processes that carry each mark."""
         marked: dict[str, list[int]] = {}
-        for pid, fields in self.fields.items():
-            for mark in _marks(pid, fields, self._rounds):
+        kernel_threads = {pid for pid in self.sessions.get(0, ()) if not _has_memory(pid)}
+        for pid in set(self._numbers()) - kernel_threads:
+            for mark in _marks(pid, self._rounds):
                 marked.setdefault(mark, []).append(pid)
         return marked
 
@@ -71,20 +77,24 @@ class ProcessTable:
 
     @functools.cached_property
     def _children(self) -> dict[int, list[int]]:
-        return self._by(_PARENT)
-
-    def _by(self, field: int) -> dict[int, list[int]]:
-        """The processes by the number in one of their fields."""
         processes: dict[int, list[int]] = {}
-        for pid, fields in self.fields.items():
-            processes.setdefault(int(fields[field]), []).append(pid)
+        for pid in self._numbers():
+            if fields := self.fields(pid):
+                processes.setdefault(int(fields[_PARENT]), []).append(pid)
         return processes
+
+    def _numbers(self) -> Iterator[int]:
+        return itertools.chain(*self.sessions.values())
 
     def members(self, session: int) -> dict[int, int]:
         """The living processes of a session: pid to process group."""
-        pids = self.sessions.get(session, ())
-        living = {pid: fields for pid in pids if (fields := self.fields[pid])[_STATE] not in b"ZX"}
-        return {pid: int(fields[_GROUP]) for pid, fields in living.items()}
+        return {
+            pid: int(fields[_GROUP])
+            for pid in self.sessions.get(session, ())
+            if (fields := self.fields(pid))
+            and int(fields[_SESSION]) == session
+            and fields[_STATE] not in b"ZX"
+        }
 
 
 class ProcessTracker:
@@ -170,7 +180,7 @@ class ProcessTracker:
         """The descendants of the subreapers; their start times exclude reused process ids."""
         below = set[int]()
         for pid, since in self._parents.values():
-            fields = table.fields.get(pid)
+            fields = table.fields(pid)
             if fields is not None and int(fields[STARTED]) == since:
                 below.update(table.descendants(pid))
         return below
@@ -276,18 +286,17 @@ class ProcessTracker:
         if fields is None:
             return 0
         mine = int(fields[_SESSION]) in self._sessions
-        mine = mine or (bool(self._mark) and self._mark in _marks(pid, fields, 1))
+        mine = mine or (bool(self._mark) and self._mark in _marks(pid, 1))
         return int(fields[_GROUP]) if mine else 0
 
     def _members(self, table: ProcessTable) -> Iterator[tuple[int, bytes]]:
         """The id and state of each process of the run."""
         marked = set(table.marked.get(self._mark, ())) if self._mark else set[int]()
         inside = {pid for session in self._sessions for pid in table.sessions.get(session, ())}
-        marked |= self.in_groups() & table.fields.keys()
-        marked |= self._descendants(table)
+        marked |= self.in_groups() | self._descendants(table)
         for pid in (marked | inside) - {os.getpid()}:
-            fields = table.fields[pid]
-            if pid in marked or self._is_inside(pid, fields):
+            fields = table.fields(pid)
+            if fields is not None and (pid in marked or self._is_inside(pid, fields)):
                 yield pid, fields[_STATE]
 
     def state_of(self, pid: int) -> bytes:
@@ -295,7 +304,7 @@ class ProcessTracker:
         fields = stat_fields(pid)
         if fields is None:
             return b""
-        member = self._is_inside(pid, fields) or (self._mark and self._mark in _marks(pid, fields))
+        member = self._is_inside(pid, fields) or (self._mark and self._mark in _marks(pid))
         return fields[_STATE] if member else b""
 
     def _is_inside(self, pid: int, fields: Sequence[bytes]) -> bool:
@@ -307,14 +316,28 @@ class ProcessTracker:
         return mine and (not self._held or is_held(pid))
 
 
-def _marks(pid: int, fields: Sequence[bytes], rounds: int = _MOST_ROUNDS) -> Iterator[str]:
+def _session(pid: int) -> int | None:
+    """The session of a process; None if it is gone."""
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return None
+    except OSError:  # a security module may refuse the call
+        return int(fields[_SESSION]) if (fields := stat_fields(pid)) else None
+
+
+def _marks(pid: int, rounds: int = _MOST_ROUNDS) -> Iterator[str]:
     """Yield the marks of a process: each mark, and its beginning that all runs of a program share."""
-    if fields[_STATE] in b"ZX" or int(fields[_FLAGS]) & _KERNEL_THREAD:
-        return
     for value in _environment(pid, rounds):
         if value.startswith(_MARKED):
             mark = os.fsdecode(value.removeprefix(_MARKED))
             yield from {mark, mark.partition("-")[0]}
+
+
+def _has_memory(pid: int) -> bool:
+    """Whether a process runs a program: a kernel thread does not, nor does one that has ended."""
+    fields = stat_fields(pid)
+    return bool(fields) and fields[_STATE] not in b"ZX" and not int(fields[_FLAGS]) & _KERNEL_THREAD
 
 
 def _environment(pid: int, rounds: int) -> list[bytes]:
@@ -325,6 +348,8 @@ def _environment(pid: int, rounds: int) -> list[bytes]:
             with open(f"/proc/{pid}/environ", "rb", buffering=0) as environ:
                 if values := environ.read():
                     return values.split(b"\0")
+            if not _has_memory(pid):
+                break
             with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as arguments:
                 named += bool(arguments.read(1))
             if named == _EMPTY or rounds == 1:
