@@ -284,7 +284,9 @@ def browser() -> Generator[Browser]:
         [
             *(CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"),
             *("--disable-dev-shm-usage", "--disable-background-networking", "--disable-extensions"),
-            *("--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"),
+            *("--remote-debugging-port=0", f"--user-data-dir={profile}", "--no-startup-window"),
+            # Else each window loads pages for what its address bar proposes.
+            "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
         ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.install.conftest import ROOT, Built, Installed, build, run
-
-PACKAGES = {"sam_tui": "sam_tui", "sam_tools": "tools", "sam_reminders": "reminders"}
+from tests.install.conftest import PACKAGES, ROOT, Built, Installed, build, run
 
 
 def names(wheel: Path) -> set[str]:

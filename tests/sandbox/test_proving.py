@@ -15,6 +15,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.ability import Ability, ability
 from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
+from tests.fakes.mounts import run_over
 from tests.fakes.preloaded import SCRIPT
 
 pytestmark = pytest.mark.skipif(
@@ -36,7 +37,7 @@ REFUSING = """
     sys.exit(main())
 """
 CALLS = {"pidfd_open": 434, "landlock_create_ruleset": 444, "landlock_restrict_self": 446}
-UNHELD = ["sh", "-c", 'mount -t tmpfs none /proc 2>/dev/null && exec "$@"', "sh"]
+HIDDEN = "mount -t tmpfs none /proc 2>/dev/null"
 
 
 def refused(calls: list[str], error: int, words: list[str]) -> "subprocess.CompletedProcess[str]":
@@ -107,19 +108,14 @@ def test_what_a_container_refuses_is_said_and_commands_run_all_the_same(
 @pytest.mark.requirement("sandbox:proven")
 @pytest.mark.skipif(os.geteuid() != 0, reason="hides /proc")
 def test_without_proc_commands_run_held_or_the_doctor_says_why_not(workspace: Path) -> None:
-    program = [sys.executable, "-m", "sam_tui"]
     place = ["-C", str(workspace), "--data-dir", str(workspace.parent / "data")]
-    hidden = ["unshare", "--mount", *UNHELD, *program]
-
-    def there(*words: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [*hidden, *words], capture_output=True, text=True, timeout=120, check=False
-        )
-
-    sandbox = judged(there("doctor", "--json", *place))
+    anew = [sys.executable, "-m", "sam_tui", "doctor", "--json", *place]
+    hidden = ["unshare", "--mount", "sh", "-c", f'{HIDDEN} && exec "$@"', "sh", *anew]
+    doctor = subprocess.run(hidden, capture_output=True, text=True, timeout=120, check=False)
+    sandbox = judged(doctor)
     assert (sandbox["state"], "/proc is hidden" in sandbox["detail"]) == ("note", True), sandbox
     given = json.dumps({"command": "echo in > in; (sleep 0; echo x > ../out); true"})
-    done = there("tools", "call", "run_command", given, *place)
+    done = run_over(HIDDEN, "tools", "call", "run_command", given, *place)
     assert '"success":true' in done.stdout, done
     assert (workspace / "in").read_text() == "in\n"
     assert not (workspace.parent / "out").exists()
@@ -132,15 +128,10 @@ def test_a_read_only_home_is_the_fault_of_the_data_folder_alone(
 ) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    mounting = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
-    words = [sys.executable, "-m", "sam_tui", "doctor", "--json", "-C", str(workspace)]
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", mounting, str(home), *words],
-        env={"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    done = run_over(
+        f'mount --bind "{home}" "{home}" && mount -o remount,ro,bind "{home}"',
+        *("doctor", "--json", "-C", str(workspace)),
+        environ={"HOME": str(home)} | {name: "" for name in os.environ if name.startswith("XDG_")},
     )
     states = {check["name"]: check["state"] for check in json.loads(done.stdout)}
     assert {name for name, state in states.items() if state == "missing"} == {

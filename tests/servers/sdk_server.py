@@ -1,6 +1,6 @@
 """An MCP server as most are written: by the SDK.
 
-``python sdk_server.py [http | sse | resources [completions]]``: http and sse at a free port.
+``python sdk_server.py [http | sse] [resources] [completions]``: http and sse at a free port.
 """
 
 import sys
@@ -16,7 +16,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel
 
-http = sys.argv[1:] in (["http"], ["sse"])
+http = not {"http", "sse"}.isdisjoint(sys.argv)
 server = MCPServer("sdk", log_level="INFO" if http else "ERROR")
 
 

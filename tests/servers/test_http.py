@@ -34,10 +34,10 @@ def site() -> Generator[Site]:
 
 
 @contextmanager
-def sdk_over_http(script: Path = SDK, kind: str = "http") -> Generator[str]:
-    """A server of the SDK at a free port; its URL."""
+def sdk_over_http(*features: str, script: Path = SDK, kind: str = "http") -> Generator[str]:
+    """A server of the SDK at a free port; its URL. It is forked, and a confined one is not."""
     process = subprocess.Popen(
-        [*SCRIPT, RUN, str(script), kind],
+        [*SCRIPT, RUN, str(script), kind, *features],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -168,13 +168,16 @@ async def test_rules_for_its_host_hold_for_a_server(house: House, site: Site, ef
 
 @pytest.mark.requirement("servers:resources")
 async def test_resources_of_a_server_are_listed_and_read_by_two_tools(house: House) -> None:
-    house.user(sdk={"command": sys.executable, "args": [*SCRIPT[1:], RUN, str(SDK), "resources"]})
-    async with house.open() as sam:
-        assert {"mcp__sdk__resources_list", "mcp__sdk__resources_read"} <= set(await sam.arrive())
-        assert "notes://first" in await sam.text("mcp__sdk__resources_list")
-        read = await sam.text("mcp__sdk__resources_read", uri="notes://first")
-        assert read == "what the note says"
-        assert "ERROR" in await sam.text("mcp__sdk__resources_read", uri="notes://second")
+    with sdk_over_http("resources") as url:
+        house.user(sdk={"url": url})
+        async with house.open() as sam:
+            assert {"mcp__sdk__resources_list", "mcp__sdk__resources_read"} <= set(
+                await sam.arrive()
+            )
+            assert "notes://first" in await sam.text("mcp__sdk__resources_list")
+            read = await sam.text("mcp__sdk__resources_read", uri="notes://first")
+            assert read == "what the note says"
+            assert "ERROR" in await sam.text("mcp__sdk__resources_read", uri="notes://second")
     asked = [request.operation for request in house.person.approvals]
     assert asked[0] == "mcp__sdk__resources_list"
 
@@ -201,7 +204,7 @@ async def test_a_server_of_the_sdk_is_spoken_to_over_every_transport(
 @pytest.mark.requirement("servers:context7")
 async def test_documentation_of_a_library_comes_from_context7_in_two_calls(house: House) -> None:
     tool = "Context7DocumentationTool"
-    with sdk_over_http(SDK.with_name("context7_server.py")) as url:
+    with sdk_over_http(script=SDK.with_name("context7_server.py")) as url:
         async with house.open(environ={"CONTEXT7_SERVER_URL": url}) as sam:
             assert tool in sam.runtime.registry.descriptions  # before anything is started
             names = ["mcp__context7__get-library-docs", "mcp__context7__resolve-library-id"]
@@ -230,7 +233,7 @@ async def test_a_newer_context7_is_asked_by_its_own_names(
 ) -> None:
     tool = "Context7DocumentationTool"
     monkeypatch.setenv("CONTEXT7_NEWER", "1")
-    with sdk_over_http(SDK.with_name("context7_server.py")) as url:
+    with sdk_over_http(script=SDK.with_name("context7_server.py")) as url:
         async with house.open(environ={"CONTEXT7_SERVER_URL": url}) as sam:
             names = ["mcp__context7__query-docs", "mcp__context7__resolve-library-id"]
             assert sorted(await sam.arrive()) == names

@@ -1,7 +1,4 @@
-"""What a message names of servers reaches the model: resources by @, prompts by /. Costs 2 s of CPU."""
-
-import sys
-from pathlib import Path
+"""What a message names of servers reaches the model: resources by @, prompts by /."""
 
 import pytest
 
@@ -9,11 +6,8 @@ from sam_tui.core.inquiry import Approval
 from sam_tui.core.messages import ReminderMessage
 from sam_tui.core.ports.model import TextDelta
 from tests.fakes.engine_kit import RawModel
-from tests.fakes.preloaded import SCRIPT
 from tests.servers.conftest import House
-from tests.servers.test_http import RUN
-
-SDK = Path(__file__).parent / "sdk_server.py"
+from tests.servers.test_http import sdk_over_http
 
 SAYS = {
     '/sdk:greet Ada "very calm"': [
@@ -33,28 +27,29 @@ SAYS = {
 
 @pytest.mark.requirement("servers:mentions")
 async def test_prompts_and_resources_that_a_message_names_stand_before_it(house: House) -> None:
-    house.user(sdk={"command": sys.executable, "args": [*SCRIPT[1:], RUN, str(SDK), "resources"]})
     model = RawModel(*([TextDelta("ok")] for _ in range(len(SAYS) + 1)))
-    async with house.open() as sam:
-        names = await sam.arrive()
-        assert "mcp__sdk__prompts_get" not in names
-        assert "prompts_get" not in sam.runtime.registry.schemas_json
-        sam.runtime.use_model(model)
-        session = sam.runtime.open_session()
-        for text, parts in SAYS.items():
-            before = len(session.messages)
-            await session.run(text)
-            attached = [
-                message.text
-                for message in session.messages[before:]
-                if isinstance(message, ReminderMessage) and message.name == "attached_files"
-            ]
-            assert len(attached) == bool(parts), text
-            assert all(part in attached[0] for part in parts), (text, attached)
-        asked = {request.operation for request in house.person.approvals}
-        assert asked == {"mcp__sdk__prompts_get", "mcp__sdk__resources_read"}
-        house.person.choice = Approval("deny")
-        count = len(session.messages)
-        await session.run("/sdk:greet Eve")
-        text = "".join(getattr(m, "text", "") for m in session.messages[count:])
-        assert 'attached="no"' in text and "Greet Eve" not in text
+    with sdk_over_http("resources") as url:
+        house.user(sdk={"url": url})
+        async with house.open() as sam:
+            names = await sam.arrive()
+            assert "mcp__sdk__prompts_get" not in names
+            assert "prompts_get" not in sam.runtime.registry.schemas_json
+            sam.runtime.use_model(model)
+            session = sam.runtime.open_session()
+            for text, parts in SAYS.items():
+                before = len(session.messages)
+                await session.run(text)
+                attached = [
+                    message.text
+                    for message in session.messages[before:]
+                    if isinstance(message, ReminderMessage) and message.name == "attached_files"
+                ]
+                assert len(attached) == bool(parts), text
+                assert all(part in attached[0] for part in parts), (text, attached)
+            asked = {request.operation for request in house.person.approvals}
+            assert asked == {"mcp__sdk__prompts_get", "mcp__sdk__resources_read"}
+            house.person.choice = Approval("deny")
+            count = len(session.messages)
+            await session.run("/sdk:greet Eve")
+            text = "".join(getattr(m, "text", "") for m in session.messages[count:])
+            assert 'attached="no"' in text and "Greet Eve" not in text

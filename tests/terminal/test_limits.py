@@ -24,6 +24,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.sandbox import CommandLimits, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, SessionSpec
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.mounts import run_over
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -229,19 +230,12 @@ def on_small_disk(tmp_path: Path, data: Path, after: str = "") -> subprocess.Com
     small.mkdir()
     call = {"name": "run_command", "arguments": {"command": "cat /dev/zero > fill"}}
     script.write_text(json.dumps([{"calls": [call]}, {"text": "went on"}]))
-    inner = (
-        f'mount -t tmpfs -o size=4m none "$0" && mkdir "$0/ws" && "$@"; code=$?; {after} exit $code'
-    )
-    place = ["-C", str(small / "ws"), "--data-dir", str(data)]
-    words = ["run", "go", "--model", f"scripted:{script}", "--permission-mode", "auto", *place]
-    program = [sys.executable, "-m", "sam_tui", *words]
-    return subprocess.run(
-        ["unshare", "--mount", "sh", "-c", inner, str(small), *program],
-        env={**os.environ, "TMPDIR": str(small)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    words = ["run", "go", "--model", f"scripted:{script}", "--permission-mode", "auto"]
+    return run_over(
+        f'mount -t tmpfs -o size=4m none "{small}" && mkdir "{small}/ws"',
+        *(*words, "-C", str(small / "ws"), "--data-dir", str(data)),
+        environ={"TMPDIR": str(small)},
+        after=after,
     )
 
 
@@ -258,7 +252,7 @@ def test_a_full_disk_under_the_data_folder_is_named_and_nothing_stored_is_damage
     tmp_path: Path,
 ) -> None:
     data, copy = tmp_path / "small" / "data", tmp_path / "copy"
-    done = on_small_disk(tmp_path, data, f'cp -r "{data}" "{copy}";')
+    done = on_small_disk(tmp_path, data, f'cp -r "{data}" "{copy}"')
     folder = f"Free some space on the disk that holds {data}, then try again."
     assert (done.returncode, done.stdout) == (70, "")
     assert "Conversations cannot be stored" in done.stderr and folder in done.stderr

@@ -1,6 +1,7 @@
 """What stands in the pane, cell by cell: as the terminal around shows it, and as a recording has it."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unicodedata import normalize
@@ -9,6 +10,7 @@ from rich.cells import split_graphemes
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.adapters.terminal.recordings.asciicast import Recording, Stage, play
+from sam_tui.core.ports.processes.screens import CellRun
 
 Look = tuple[object, object, frozenset[str]]
 """Foreground, background and attributes."""
@@ -30,20 +32,21 @@ class Difference:
 
 def cells(screen: EmulatedScreen) -> list[list[Cell]]:
     """Every cell of a screen; the second half of a wide character is empty text."""
-    grid: list[list[Cell]] = []
-    for row in screen.all_rows():
-        line: list[Cell] = []
-        for run in row:
-            names = frozenset(_AS_BOLD.get(name, name) for name in run.attributes)
-            look: Look = (run.foreground, run.background, names)
-            if run.cells:
-                line.extend([(normalize("NFC", run.text), look), ("", look)][: run.cells])
-                continue
-            for first, last, width in split_graphemes(run.text)[0]:
-                line.append((normalize("NFC", run.text[first:last]), look))
-                line.extend([("", look)] * (width - 1))
-        grid.append(line)
-    return grid
+    return [_line(row) for row in screen.all_rows()]
+
+
+def _line(row: Sequence[CellRun]) -> list[Cell]:
+    line: list[Cell] = []
+    for run in row:
+        names = frozenset(_AS_BOLD.get(name, name) for name in run.attributes)
+        look: Look = (run.foreground, run.background, names)
+        if run.cells:
+            line.extend([(normalize("NFC", run.text), look), ("", look)][: run.cells])
+            continue
+        for first, last, width in split_graphemes(run.text)[0]:
+            line.append((normalize("NFC", run.text[first:last]), look))
+            line.extend([("", look)] * (width - 1))
+    return line
 
 
 def frame(grid: list[list[Cell]], tab: str) -> tuple[int, int] | None:
@@ -70,9 +73,12 @@ def drawn_pane(around: EmulatedScreen, tab: str) -> list[list[Cell]]:
 
 def tab_look(around: EmulatedScreen, tab: str) -> Look | None:
     """How the border writes a tab's name: another way while it has the keys. None while out of sight."""
-    grid = cells(around)
-    corner = frame(grid, tab)
-    return corner and grid[corner[0]][_text(grid[corner[0]]).rindex(tab)][1]
+    for row in around.all_rows():
+        text = "".join(run.text for run in row)
+        if "╭" in text and tab in text[text.rindex("╭") :]:
+            line = _line(row)
+            return line[_text(line).rindex(tab)][1]
+    return None
 
 
 def _text(row: list[Cell]) -> str:

@@ -4,7 +4,6 @@ import os
 import re
 import select
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 from tests.fakes.openai_server import FakeServer, background
+from tests.fakes.preloaded import COMMAND
 from tests.terminal_soak.person import SHELL, Person
 from tests.terminal_soak.steps import STEPS, missing
 from tests.terminal_soak.workbench_process import MARK, NotDrawn, WorkbenchProcess, processes_of
@@ -128,12 +128,12 @@ def _told(server: FakeServer, secrets: Sequence[str]) -> list[str]:
 
 def _left(folder: Path, run: str, environment: dict[str, str]) -> list[str]:
     """Processes that are left once what is kept on purpose was ended."""
-    command = [sys.executable, "-P", "-m", "sam_tui", "term"]
+    data = folder / "data"
     ended = subprocess.run(
-        [*command, "kill", "--all", "--data-dir", str(folder / "data")],
+        [*COMMAND, "term", "kill", "--all", "--data-dir", str(data)],
         env={**environment, MARK: "after"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     deadline = time.monotonic() + 20
-    while (left := processes_of(run)) and time.monotonic() < deadline:
+    while (left := processes_of(run, data)) and time.monotonic() < deadline:
         select.select([], [], [], 0.1)
     return [f"still runs: {line} (term kill said {ended.stdout} {ended.stderr})" for line in left]

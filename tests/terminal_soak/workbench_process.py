@@ -3,26 +3,22 @@
 import fcntl
 import os
 import select
-import signal
 import struct
-import sys
+import subprocess
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.ports.processes.screens import KeyPress
+from tests.fakes.preloaded import COMMAND
+from tests.fakes.terminals import take_terminal
 
 MARK = "SAM_SOAK_RUN"
 """A variable that every process of a run inherits; its value is the run's own."""
 PROMPT = "ready>"
-_COMMAND = (sys.executable, "-P", "-m", "sam_tui")
-_Pty: Any = ptyprocess.PtyProcess
 
 
 class NotDrawn(AssertionError):
@@ -61,30 +57,37 @@ class WorkbenchProcess:
         self.around = EmulatedScreen(columns, rows)
         if self._speaks:
             self.around.reply = self._send
-        self.program = _Pty.spawn(
-            [*_COMMAND, *self._arguments, *more],
-            cwd=str(self.folder / "workspace"),
-            env=dict(self._environment),
-            dimensions=(rows, columns),
+        self._terminal, theirs = os.openpty()
+        os.set_blocking(self._terminal, False)
+        self._set_size()
+        self._program = subprocess.Popen(
+            [*COMMAND, *self._arguments, *more],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=self.folder / "workspace",
+            env=self._environment,
+            start_new_session=True,
+            preexec_fn=take_terminal,
         )
-        self.pid: int = self.program.pid
-        os.set_blocking(self.program.fd, False)
+        os.close(theirs)
+        self.pid = self._program.pid
 
     # ---- what is drawn
 
     def read(self, seconds: float = 0.0) -> bool:
         """Take in what is drawn, waiting so long for the first of it; False once it ended."""
         try:
-            writes = [self.program.fd] if self._unsent else []
-            readable, writable, _ = select.select([self.program.fd], writes, [], seconds)
+            writes = [self._terminal] if self._unsent else []
+            readable, writable, _ = select.select([self._terminal], writes, [], seconds)
             if writable:
                 self._flush()
             while readable:
-                data = os.read(self.program.fd, 65536)
+                data = os.read(self._terminal, 65536)
                 if not data:
                     return False
                 self.around.feed(data)
-                readable, _, _ = select.select([self.program.fd], [], [], 0)
+                readable, _, _ = select.select([self._terminal], [], [], 0)
         except OSError:
             return False
         return True
@@ -130,9 +133,12 @@ class WorkbenchProcess:
     def resize(self, columns: int, rows: int) -> None:
         """The window has another size."""
         self._size = (columns, rows)
-        window = struct.pack("HHHH", rows, columns, 0, 0)
-        fcntl.ioctl(self.program.fd, termios.TIOCSWINSZ, window)
+        self._set_size()
         self.around.resize(columns, rows)
+
+    def _set_size(self) -> None:
+        columns, rows = self._size
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def _send(self, data: bytes) -> None:
         self._unsent += data
@@ -142,7 +148,7 @@ class WorkbenchProcess:
         # A program that draws does not read meanwhile: it is written to as it takes it.
         with suppress(BlockingIOError):
             while self._unsent:
-                self._unsent = self._unsent[os.write(self.program.fd, self._unsent) :]
+                self._unsent = self._unsent[os.write(self._terminal, self._unsent) :]
 
     # ---- its end
 
@@ -155,33 +161,30 @@ class WorkbenchProcess:
     def ended(self) -> int | None:
         """Wait for its end; its exit code, None where a signal ended it."""
         deadline = time.monotonic() + self.patience
-        while self.program.isalive():
+        while (code := self._program.poll()) is None:
             if time.monotonic() > deadline:
                 raise NotDrawn(f"the workbench did not end:\n{self.text()}")
             if not self.read(0.1):
                 select.select([], [], [], 0.05)
-        return self.program.exitstatus
+        return code if code >= 0 else None
 
     def kill(self) -> None:
         """End it at once if it still runs."""
-        if self.program.isalive():
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-            self.program.wait()
-        self.program.close()
+        self._program.kill()
+        self._program.wait()
+        os.close(self._terminal)
 
 
-def processes_of(run: str) -> list[str]:
-    """Every process that still carries a run's mark: id and command line."""
-    mark = f"{MARK}={run}".encode()
+def processes_of(run: str, data: Path) -> list[str]:
+    """Every process that still carries a run's mark, or names its data folder: id and command line."""
+    mark, folder = f"{MARK}={run}".encode(), bytes(data)
     found: list[str] = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal() or int(entry.name) == os.getpid():
             continue
         with suppress(OSError):
-            if mark in (entry / "environ").read_bytes().split(b"\0"):
-                line = (
-                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                )
-                found.append(f"{entry.name} {line}")
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            # A workbench that was forked has the environment of its own in no file.
+            if folder in words or mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(f"{entry.name} {b' '.join(words).decode(errors='replace')}")
     return found

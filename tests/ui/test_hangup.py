@@ -26,8 +26,8 @@ pytestmark = pytest.mark.timeout(3 * SECONDS)
 
 
 @contextmanager
-def working(tmp_path: Path, script: object, *prompt: str) -> Generator[tuple[Any, int]]:
-    """The workbench on a terminal: the program, and our end."""
+def working(tmp_path: Path, script: object, *prompt: str) -> Generator[tuple[Any, int, str]]:
+    """The workbench on a terminal: the program, our end, and the name of the terminal."""
     told = tmp_path / "script.json"
     told.write_text(json.dumps(script))
     workspace = tmp_path / "workspace"
@@ -45,9 +45,10 @@ def working(tmp_path: Path, script: object, *prompt: str) -> Generator[tuple[Any
         env={**os.environ, "TERM": "xterm-256color"},
         start_new_session=True,
     )
+    name = os.ttyname(theirs)
     os.close(theirs)
     try:
-        yield program, ours
+        yield program, ours, name
     finally:
         program.kill()
         program.wait()
@@ -64,7 +65,7 @@ def reads(ours: int, text: bytes) -> None:
 @pytest.mark.parametrize("busy", [False, True])
 def test_the_workbench_ends_when_its_terminal_is_gone(tmp_path: Path, busy: bool) -> None:
     script = [{"rate": 200, "text": "word " * 20_000}]
-    with working(tmp_path, script, *(["go"] if busy else [])) as (program, ours):
+    with working(tmp_path, script, *(["go"] if busy else [])) as (program, ours, _):
         reads(ours, b"word word" if busy else b"ready")
         while not busy and select.select([ours], [], [], 1.0)[0]:
             os.read(ours, 65536)  # it ends also where nothing is drawn any more
@@ -77,7 +78,7 @@ def test_the_workbench_ends_when_its_terminal_is_gone(tmp_path: Path, busy: bool
 def test_a_signal_that_does_not_interrupt_the_wait_for_events_is_handled_all_the_same(
     tmp_path: Path,
 ) -> None:
-    with working(tmp_path, []) as (program, ours):
+    with working(tmp_path, []) as (program, ours, _):
         reads(ours, b"ready")
         while select.select([ours], [], [], 1.0)[0]:
             os.read(ours, 65536)
@@ -91,11 +92,13 @@ def test_a_signal_that_does_not_interrupt_the_wait_for_events_is_handled_all_the
 
 @pytest.mark.requirement("ui:stalled")
 def test_work_and_signals_do_not_wait_for_a_terminal_that_reads_nothing(tmp_path: Path) -> None:
-    flood = {"rate": 2000, "text": "word " * 10_000}
+    flood = {"rate": 2000, "text": "word " * 1_000}
     write = {"name": "create_file", "arguments": {"filePath": "done", "content": "done"}}
-    with working(tmp_path, [{**flood, "calls": [write]}, flood], "go") as (program, ours):
+    with working(tmp_path, [{**flood, "calls": [write]}, flood], "go") as (program, ours, name):
         reads(ours, b"word word")
-        # From here on nobody reads: more is drawn than any terminal holds.
+        terminal = os.open(name, os.O_WRONLY | os.O_NOCTTY)
+        termios.tcflow(terminal, termios.TCOOFF)  # from here on it takes nothing
+        os.close(terminal)
         done = tmp_path / "workspace" / "done"
         deadline = time.monotonic() + SECONDS
         while not done.exists():
