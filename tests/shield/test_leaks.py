@@ -36,6 +36,13 @@ SPELLINGS = {
     "HTML": html.escape(KNOWN),
     "Python": repr(KNOWN),
     "a C string": KNOWN.replace('"', '\\"'),
+    "JSON of Go": r"s3cr3t/Pa55+w\u0026rd \"x\"" + r"'y\u003cz\u003e",
+    "JSON of Go in JSON": r"s3cr3t/Pa55+w\\u0026rd \\\"x\\\"" + r"'y\\u003cz\\u003e",
+    "JSON of PHP": r"s3cr3t\/Pa55+w&rd \"x\"" + r"'y<z>",
+    "SQL": KNOWN.replace("'", "''"),
+    "a variable in bash": 's3cr3t/Pa55+w&rd \\"x\\"\'y<z>',
+    "printf %q": r"s3cr3t/Pa55+w\&rd\ \"x\"\'y\<z\>",
+    "XML": html.escape(KNOWN).replace("&#x27;", "&apos;"),
 }
 
 
