@@ -48,6 +48,25 @@ async def test_what_is_written_is_read_again_word_for_word_and_in_order(
         assert got.title == "Sizes"
 
 
+@pytest.mark.requirement("documents:charsets")
+@pytest.mark.parametrize(
+    ("page", "body", "text"),
+    [
+        ("1251", rb"\'cf\'f0\'e8\'e2\'e5\'f2", "Привет"),
+        ("932", rb"\uc2\u26085\'93\'fa\u26412\'96\'7b \'83e\'83X\'83g", "日本 テスト"),
+        ("65001", rb"\uc0\u233 \'c3\'a9", "éé"),
+        ("0", rb"\u8364?\'93", "€“"),
+        ("037", rb"\'e9", "é"),
+        ("99999", rb"\'e9", "é"),
+    ],
+)
+async def test_rich_text_is_decoded_by_its_code_page(page: str, body: bytes, text: str) -> None:
+    data = rb"{\rtf1\ansi\ansicpg%s " % page.encode() + body + b"}"
+    document = await LocalDocuments().read(data, name="x.rtf")
+    assert document.text == text
+    assert bool(document.notes) == (page in ("037", "99999"))
+
+
 @pytest.mark.requirement("documents:structure")
 async def test_structure_survives_in_office_formats() -> None:
     documents = LocalDocuments()

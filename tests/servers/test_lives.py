@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.mcp_client.settings import SettingsReader
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import Noticed
 from tests.servers.conftest import SECONDS, House, raw
@@ -287,6 +288,15 @@ async def test_what_is_wrong_with_a_server_is_said_with_file_and_key(
         assert await sam.arrive() == []
         assert sam.reports[name].standing == "failed"
         assert sam.reports[name].error.startswith(f"{file}: {fault}")
+
+
+@pytest.mark.requirement("servers:settings")
+@pytest.mark.parametrize("variable", ["MCP_TIMEOUT", "MCP_TOOL_TIMEOUT"])
+@pytest.mark.parametrize("value", ["abc", "0", "-1", "1.5", "9" * 5_000])
+def test_a_time_limit_that_is_no_number_of_milliseconds_is_said(variable: str, value: str) -> None:
+    reader = SettingsReader("user", {variable: value})
+    (server,) = reader.parse(b'{"mcpServers": {"a": {"command": "x"}}}', "mcp.json")
+    assert server.fault.startswith(f"{variable} is '{value[:40]}")
 
 
 @pytest.mark.requirement("servers:settings")

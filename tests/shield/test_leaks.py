@@ -36,6 +36,12 @@ SPELLINGS = {
     "HTML": html.escape(KNOWN),
     "Python": repr(KNOWN),
     "a C string": KNOWN.replace('"', '\\"'),
+    "JSON of Go": r"s3cr3t/Pa55+w\u0026rd \"x\"" + r"'y\u003cz\u003e",
+    "JSON of Go in JSON": r"s3cr3t/Pa55+w\\u0026rd \\\"x\\\"" + r"'y\\u003cz\\u003e",
+    "JSON of PHP": r"s3cr3t\/Pa55+w&rd \"x\"" + r"'y<z>",
+    "SQL": KNOWN.replace("'", "''"),
+    "printf %q": r"s3cr3t/Pa55+w\&rd\ \"x\"\'y\<z\>",
+    "XML": html.escape(KNOWN).replace("&#x27;", "&apos;"),
 }
 
 
@@ -65,7 +71,18 @@ def test_a_token_is_masked_whatever_stands_right_before_it(around: str) -> None:
 
 @pytest.mark.requirement("shield:forms")
 @pytest.mark.parametrize(
-    "within", ["\x1b[1m", "\x1b[38;5;1m", "\x1b]8;;x\x07", "\u200b", "\xad", "\u202e", "\0"]
+    "within",
+    [
+        "\x1b[1m",
+        "\x1b[38;5;1m",
+        "\x1b]8;;x\x07",
+        "\u200b",
+        "\xad",
+        "\u202e",
+        "\0",
+        r"\x00",
+        r"\u200b",
+    ],
 )
 @pytest.mark.parametrize(
     "text", [TOKEN, f"password='{PASSWORD}'", "my " + KNOWN], ids=["form", "name", "value"]

@@ -157,9 +157,13 @@ class SettingsReader:
         )
 
     def _patience(self, variable: str, usual: float) -> float:
-        """The start time limit in seconds, from the environment's milliseconds or the default."""
+        """A time limit in seconds, from a variable in milliseconds. Raises ``ConfigurationError``."""
         text = self.environ.get(variable, "")
-        return int(text) / 1000 if text.isdecimal() and int(text) else usual
+        if text and not re.fullmatch(r"[1-9][0-9]{0,7}", text):
+            raise ConfigurationError(
+                f"{variable} is {_brief(text)}: write milliseconds, a whole number from 1 to 99999999."
+            )
+        return int(text) / 1000 if text else usual
 
     def _stdio(
         self, common: ServerSettings, fields: Mapping[str, object], where: str

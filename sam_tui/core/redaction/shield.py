@@ -40,11 +40,13 @@ if TYPE_CHECKING:
 PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")
 SHORTEST_KNOWN = 6
 """The fewest characters of a value that is masked because it is known."""
-_SHORTEST_SEEN = 8
-_MOST_SEEN = 64
-"""How many values that were found by their form are remembered, and redacted everywhere."""
-_GAP = rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{{0,2000}}(?:\x07|\x1b\\)|\0|{INVISIBLE})+"
-"""Invisible text within a secret: colours, links, characters of no width."""
+_SHORTEST_SEEN, _MOST_SEEN = 8, 64
+"""The fewest characters, and the most values, of what was found by its form and is redacted everywhere."""
+_GAP = re.compile(
+    rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{{0,2000}}(?:\x07|\x1b\\)|\0|{INVISIBLE}"
+    r"|\\x00|\\u(?:200[b-f]|feff))+"
+)
+"""Invisible text within a secret: colours, links, characters of no width, also written out."""
 _CUT = "…"
 """The mark where a text was shortened."""
 _SHORTEST_CUT, _LONGEST_CUT = 4, 400
@@ -131,7 +133,8 @@ class Shield:
         if not text:
             return _EMPTY
         counts: dict[str, int] = {}
-        if (not text.isascii() or "\x1b" in text or "\0" in text) and re.search(_GAP, text):
+        strange = not text.isascii() or "\x1b" in text or "\0" in text or "\\" in text
+        if strange and _GAP.search(text):
             text = self._mask_across(text, counts)
         if "-----" in text:
             text = self._replaced(text, blocks(text), counts)
@@ -142,9 +145,7 @@ class Shield:
             text = self._mask_known(text, counts)
         if _CUT in text:
             text = self._mask_cut(text, counts)
-        invisible = 0
-        if not text.isascii():
-            text, invisible = show_invisible(text, self._shown)
+        text, invisible = (text, 0) if text.isascii() else show_invisible(text, self._shown)
         if not counts:
             return Masked(text, invisible=invisible)
         self._given.update(counts)
@@ -244,11 +245,10 @@ class Shield:
 
     def _mask_across(self, text: str, counts: dict[str, int]) -> str:
         """The text with placeholders for secrets that colours or invisible characters stand within."""
-        gaps = re.compile(_GAP)
         pieces: list[str] = []
         offsets: list[int] = []
         at = 0
-        for gap in gaps.finditer(text):
+        for gap in _GAP.finditer(text):
             pieces.append(text[at : gap.start()])
             offsets.extend(range(at, gap.start()))
             at = gap.end()
@@ -261,7 +261,7 @@ class Shield:
         ]
         spans += [(f.name, *span) for hint, f in hinted(joined) for span in f.spans(joined, hint)]
         real = [(name, offsets[start], offsets[end - 1] + 1) for name, start, end in spans]
-        parted = [span for span in real if gaps.search(text, span[1], span[2])]
+        parted = [span for span in real if _GAP.search(text, span[1], span[2])]
         return self._replaced(text, parted, counts)
 
     def _known_spans(self, text: str) -> Iterator[tuple[str, int, int]]:
@@ -360,7 +360,7 @@ class Shield:
         """From now on recognise, anywhere, a value that was found by its form."""
         if value in self._seen_values or value in self._known:
             return
-        if re.search(_GAP, value) or dump_hints(value):
+        if _GAP.search(value) or dump_hints(value):
             return
         parts = list(lines(value)) if name == KEY_BLOCK else [value]
         parts = [part for part in parts if len(part) >= _SHORTEST_SEEN and drawn(part)]

@@ -8,6 +8,14 @@ from urllib.parse import quote, quote_plus
 
 _SHORTEST_ENCODED = 8
 _PERCENT = re.compile(r"%[0-9A-F]{2}")
+_JSON_SIGNS = (
+    ("&<>", r"\u{:04x}"),
+    ("&<>", r"\u{:04X}"),
+    ("&'<=>", r"\u{:04x}"),
+    ("&'+<>`", r"\u{:04X}"),
+    ("/", r"\/"),
+)
+"""Signs that Go and Rails, PHP for pages, Gson, .NET and PHP escape in JSON, and how."""
 
 
 def spellings(value: str) -> set[str]:
@@ -16,7 +24,7 @@ def spellings(value: str) -> set[str]:
     Of base64 only the characters that do not depend on the text before and after the value.
     """
     data = value.encode("utf-8", "surrogatepass")
-    forms = {value, *_escaped(value), data.hex(), data.hex().upper()}
+    forms = {value, *_escaped(value), repr(data)[2:-1], data.hex(), data.hex().upper()}
     if len(value) >= _SHORTEST_ENCODED:
         forms.update(_encoded(data))
     return forms
@@ -25,15 +33,21 @@ def spellings(value: str) -> set[str]:
 def _escaped(value: str) -> Iterator[str]:
     once, readable = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
     yield from (once, readable, json.dumps(once)[1:-1], json.dumps(readable)[1:-1])
+    for signs, form in _JSON_SIGNS:
+        escapes = {ord(sign): form.format(ord(sign)) for sign in signs}
+        for text in (once.translate(escapes), readable.translate(escapes)):
+            yield from (text, json.dumps(text)[1:-1])
     for address in _addresses(value):
         yield address
         yield _PERCENT.sub(lambda match: match[0].lower(), address)
     markup = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     quoted = markup.replace('"', "&quot;")
     yield from (markup, quoted, quoted.replace("'", "&#x27;"), quoted.replace("'", "&#39;"))
-    yield repr(value)[1:-1]
-    yield from (value.replace("'", "'\"'\"'"), value.replace("'", "'\\''"))
+    yield quoted.replace("'", "&apos;")
+    yield from (repr(value)[1:-1], ascii(value)[1:-1])
+    yield from (value.replace("'", other) for other in ("'\"'\"'", "'\\''", "''"))
     yield value.replace('"', '\\"')
+    yield from (re.sub(signs, r"\\\g<0>", value) for signs in (r'["$`\\]', r"[^\w@%+=:,./-]"))
 
 
 def _addresses(value: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Formats that are text already: plain, Markdown, CSV, JSON, RTF and feeds."""
 
+import codecs
 import csv
 import json
 import re
@@ -69,7 +70,10 @@ def read_json(data: bytes, media_type: str) -> DocumentText:
 def read_rtf(data: bytes) -> DocumentText:
     """The words of a rich text file, without its looks."""
     with understood("rich text file"):
-        text, notes = _cut(clean(_rtf_text(data.decode("latin-1"))))
+        code_page = _code_page(data)
+        text, notes = _cut(clean(_rtf_text(data.decode("latin-1"), code_page or "cp1252")))
+    if not code_page:
+        notes = (*notes, "its code page is not known: read as Western (1252)")
     return DocumentText(text, "rtf", "", {}, notes)
 
 
@@ -115,26 +119,42 @@ def _words(markup: Any) -> str:
     return " ".join(text.split())
 
 
-def _rtf_text(source: str) -> str:
+def _code_page(data: bytes) -> str:
+    """The codec of the code page that a rich text file names, or Windows 1252; empty if unknown."""
+    named = re.search(rb"\\ansicpg0*(\d{1,5})", data[:4_096])
+    codec = f"cp{named[1].decode()}" if named and named[1] != b"0" else "cp1252"
+    try:
+        return codec if "{".encode(codec) == b"{" else ""
+    except LookupError:
+        return ""
+
+
+def _rtf_text(source: str, code_page: str) -> str:
+    """The text of a file whose bytes are the characters of ``source``."""
+    decoder = codecs.getincrementaldecoder(code_page)("replace")
     out: list[str] = []
     silent: list[bool] = [False]
-    skip = 0
+    fallback = 1  # bytes behind each ``\u`` for programs without Unicode
+    skip = 0  # how many of them are still to come
     for token in _RTF.finditer(source):
         word = token["word"]
         if token["brace"] == "{":
             silent.append(silent[-1])
         elif token["brace"] == "}":
-            silent = silent[:-1] or [False]
+            silent.pop()
+            silent = silent or [False]
         elif word in _RTF_SILENT or token["sign"] == "*":
             silent[-1] = True
         elif silent[-1]:
             continue
+        elif word == "uc" and token["number"]:
+            fallback = int(token["number"])
         elif word == "u" and token["number"]:
             out.append(chr(int(token["number"]) % 65536))
-            skip = 1
-        elif skip and (token["text"] or token["hex"]):
-            out.append((token["text"] or "")[1:])
-            skip = 0
+            skip = fallback
+        elif coded := token["text"] or (token["hex"] and chr(int(token["hex"], 16))):
+            out.append(decoder.decode(coded[max(skip, 0) :].encode("latin-1")))
+            skip -= len(coded)
         else:
             out.append(_rtf_characters(token))
     # Characters beyond the first plane came as two halves.
@@ -142,13 +162,11 @@ def _rtf_text(source: str) -> str:
 
 
 def _rtf_characters(token: re.Match[str]) -> str:
-    """The characters of a control word, a hex byte, a control symbol or plain text."""
+    """The characters of a control word or a control symbol."""
     if token["word"]:
         return _RTF_WORDS.get(token["word"], "")
-    if token["hex"]:
-        return bytes.fromhex(token["hex"]).decode("cp1252", "replace")
     sign = token["sign"] or ""
-    return token["text"] or {"~": " ", "_": "-"}.get(sign, sign)
+    return {"~": " ", "_": "-"}.get(sign, sign)
 
 
 def _cut(text: str) -> tuple[str, tuple[str, ...]]:
