@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sam_tui.core.accesses import CommandAccess, Read, Write
 from sam_tui.core.authorization.paths.secrets import Secrets
+from sam_tui.core.local_files.real_paths import RealPaths
 from tests.guard.ward import CREATE, READ, Ward
 
 
@@ -149,6 +150,21 @@ def test_a_secret_folder_that_is_a_link_means_its_target(tmp_path: Path) -> None
     secrets = Secrets(str(tmp_path / "home"))
     assert secrets.find(str(tmp_path / "vault" / "id"), inside=False)
     assert str(tmp_path / "vault") in secrets.paths
+
+
+@pytest.mark.requirement("guard:secrets")
+def test_places_that_share_folders_are_resolved_as_each_by_itself(tmp_path: Path) -> None:
+    top = tmp_path.resolve()
+    (top / "vault" / "keys").mkdir(parents=True)
+    (top / "vault" / "file").write_text("")
+    for name, target in (("a", "vault"), ("vault/b", "../a/keys"), ("gone", "nowhere"), ("c", "c")):
+        (top / name).symlink_to(target)
+    places = words("a a/b a/b/x vault/b gone gone/x file/x vault/file/x none/x/y a/../a/b a//b c .")
+    real_paths = RealPaths()
+    for place in (f"{top}/{place}" for place in places):
+        real = os.path.realpath(place)
+        assert real_paths.look(place) == (real, os.path.lexists(real)), place
+    assert real_paths.of("/" + "x/" * 1000 + "y") == "/" + "x/" * 1000 + "y"
 
 
 @pytest.mark.requirement("guard:secrets")

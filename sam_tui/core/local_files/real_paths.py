@@ -3,7 +3,8 @@
 import os
 import stat
 
-_DEEPEST = 100
+_LONGEST = 500
+"""The longest path whose folders are remembered; a longer one could have too many for a recursion."""
 
 
 class RealPaths:
@@ -25,17 +26,17 @@ class RealPaths:
 
     def _look(self, path: str) -> tuple[str, bool]:
         folder, _, name = path.rpartition("/")
-        if path[:1] != "/" or name in ("", ".", "..") or path.count("/") > _DEEPEST:
+        if path[:1] != "/" or name in ("", ".", "..") or len(path) > _LONGEST:
             return _resolved(path)
-        real, exists = self.look(folder or "/")
+        real, exists = self._looked.get(folder) or self.look(folder or "/")
         real_path = f"{real.rstrip('/')}/{name}"
         if not exists:
             return real_path, False
         try:
-            link = stat.S_ISLNK(os.lstat(real_path).st_mode)
+            mode = os.lstat(real_path).st_mode
         except (OSError, ValueError):
             return real_path, False
-        return _resolved(real_path) if link else (real_path, True)
+        return _resolved(real_path) if stat.S_ISLNK(mode) else (real_path, True)
 
 
 def _resolved(path: str) -> tuple[str, bool]:

@@ -3,7 +3,6 @@
 import asyncio
 import ipaddress
 import json
-import re
 import secrets
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -30,7 +29,6 @@ from sam_tui.json_depth import shallow
 
 MOST_BYTES = 32_000_000
 """The most bytes of an answer, or of one line of an event stream."""
-_LINES = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
 _CONNECT_SECONDS = 15.0
 _WITHDRAW_SECONDS = 3.0
 _ANSWER_SECONDS = 30.0
@@ -172,7 +170,7 @@ class _Events(_Bounded):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         line = bytearray()
         async for piece in self._inner:
-            for part in _LINES.findall(piece):
+            for part in piece.splitlines(keepends=True):
                 line += part
                 if len(line) > MOST_BYTES:
                     raise httpx2.RemoteProtocolError("an event is too large")

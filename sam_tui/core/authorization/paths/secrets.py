@@ -7,11 +7,11 @@ import fnmatch
 import functools
 import os
 import re
-import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sam_tui.core.authorization.paths.folding import folded
+from sam_tui.core.local_files.real_paths import RealPaths
 
 HOME_PLACES = (
     ".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker/config.json", ".config/gh",
@@ -143,8 +143,8 @@ class Secrets:
         real_home = os.path.realpath(self.home) if self.home else ""
         top = os.path.join(self.home, "")
         named = [f"{top}{path}" for path in HOME_PLACES] if self.home else []
-        resolved = _resolved(real_home, HOME_PLACES) if self.home else ()
-        both = [*named, *resolved, *SYSTEM_PLACES, *self.extra]
+        below = [f"{real_home.rstrip('/')}/{path}" for path in HOME_PLACES] if self.home else []
+        both = [*named, *map(RealPaths().of, below), *SYSTEM_PLACES, *self.extra]
         paths = tuple(dict.fromkeys(both))
         object.__setattr__(self, "paths", paths)
         keys = tuple(folded(path) for path in paths)
@@ -215,38 +215,6 @@ class Secrets:
         return any(text.endswith(homes, 0, match.start()) for match in homes_named) or bool(
             _KEY_FOLDERS.search(text)
         )
-
-
-def _resolved(home: str, paths: Iterable[str]) -> Iterator[str]:
-    """Return the real paths below a real folder; a missing folder is not searched.
-
-    Most of a hundred names are in nobody's home folder: it is listed once, and they are not looked up.
-    """
-    results = {"": (home.rstrip("/"), True)}
-    try:
-        names = {folded(name) for name in os.listdir(home)}
-    except OSError:
-        names = None  # what cannot be listed can be looked up
-
-    def resolve(path: str) -> tuple[str, bool]:
-        if path not in results:
-            folder, _, name = path.rpartition("/")
-            parent, exists = resolve(folder)
-            joined = f"{parent}/{name}"
-            listed = bool(folder) or names is None or folded(name) in names
-            results[path] = _real(joined) if exists and listed else (joined, False)
-        return results[path]
-
-    return (resolve(path)[0] for path in paths)
-
-
-def _real(path: str) -> tuple[str, bool]:
-    """Return the real path of an entry of a real folder, and whether it exists."""
-    try:
-        linked = stat.S_ISLNK(os.lstat(path).st_mode)
-    except OSError:
-        return path, False
-    return os.path.realpath(path) if linked else path, True
 
 
 @functools.cache
