@@ -99,7 +99,8 @@ def _offer(runtime: Runtime, service: Service) -> ProtocolOffer:
         claims = Claims(runtime.workflows)
         # First, because a name such as workflow.start is also an operation of our tool workflow.
         boxes.insert(0, MidexToolbox(runtime, claims, offered))
-        sources.append(MidexResources(runtime.workflows.workflows, claims))
+        shield = runtime.executor.shield
+        sources.append(MidexResources(runtime.workflows.workflows, claims, shield))
         words.append(_MIDEX)
     library = Library(tuple(sources), tuple(prompts))
     return ProtocolOffer(tuple(boxes), library, "\n\n".join(words), service.page)

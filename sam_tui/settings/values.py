@@ -173,8 +173,8 @@ def expected(setting: Setting) -> str:
     if setting.choices:
         among = ", ".join(choice for choice in setting.choices if choice)
         return f"{'entries' if setting.kind == 'words' else 'one'} of {among}"
-    if setting.kind in ("whole", "number") and (setting.least or setting.most):
-        if not setting.least:
+    if setting.kind in ("whole", "number"):
+        if setting.most and not setting.least:
             return f"{words} from 0 to {setting.most:g}"
         most = f" and at most {setting.most:g}" if setting.most else ""
         return f"{words} of at least {setting.least:g}{most}"

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from sam_tui.adapters.policy import FileTrust
+from sam_tui.cli.commands.doctor import settings_file
 from sam_tui.cli.main import main
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.settings.files import changed, parse, settings_of_option
@@ -186,6 +187,23 @@ def test_what_is_wrong_is_told_with_its_line_and_what_may_be_meant(text: str) ->
     fault = parse(text, "/f.toml")[1][0].explain()
     assert fault.startswith(f"/f.toml:{line}: ")
     assert words in fault
+
+
+@pytest.mark.requirement("settings:broken")
+@pytest.mark.parametrize(
+    ("variable", "value", "hint"),
+    [
+        ("SAM_TUI_SAMPLING_TOKENS", "-5", "Write a whole number of at least 0."),
+        ("SAM_TUI_CONTEXT_TOKENS", "abc", "Write a whole number of at least 1024."),
+    ],
+)
+def test_the_doctor_names_a_variable_with_a_wrong_number(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, hint: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError, match=f"{variable} is '{value}'") as error:
+        settings_file()
+    assert error.value.hint == hint
 
 
 @pytest.mark.requirement("settings:broken")

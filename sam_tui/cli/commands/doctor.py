@@ -94,7 +94,7 @@ def examine(
         ("terminal", _terminal),
         ("data folder", lambda: _private_folder("data folder", folders.data_dir)),
         ("settings", lambda: _private_folder("settings", folders.config_dir)),
-        ("settings file", _settings_file),
+        ("settings file", settings_file),
         ("audit log", lambda: _audit(folders) if database.state == "ok" else database),
         ("trust", lambda: _trust(folders, workspace)),
         ("policy", lambda: _policy(folders, workspace)),
@@ -370,11 +370,16 @@ def _servers(values: dict[str, Any]) -> DoctorCheck:
     return DoctorCheck("MCP servers", "ok", detail, "sam-tui mcp list --check starts them")
 
 
-def _settings_file() -> DoctorCheck:
-    """Whether settings can be read, and how many are set."""
+def settings_file() -> DoctorCheck:
+    """Whether settings can be read, and how many are set. Raises ``ConfigurationError``."""
     from sam_tui.settings.layers import personal_settings
+    from sam_tui.settings.table import SETTINGS
+    from sam_tui.settings.values import of_variable
 
     count = len(personal_settings(os.environ).values)
+    for setting in SETTINGS:
+        if setting.env and (text := os.environ.get(setting.env, "").strip()):
+            of_variable(setting, text)
     return DoctorCheck("settings file", "ok", f"{count} set; “sam-tui config show --origin”")
 
 

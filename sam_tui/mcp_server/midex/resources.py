@@ -11,10 +11,11 @@ import mcp_types as types
 
 from sam_tui.core.events import Event, WorkflowMoved
 from sam_tui.core.ports.workflows import EventQuery, FindingQuery
+from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import WorkflowRefused
 from sam_tui.mcp_server.clients import Client
-from sam_tui.mcp_server.json_text import sendable
+from sam_tui.mcp_server.json_text import plain_json, sendable
 from sam_tui.mcp_server.library import NotFound
 from sam_tui.mcp_server.midex import forms as forms
 from sam_tui.mcp_server.midex.claims import Claims
@@ -99,9 +100,10 @@ class MidexResources:
         ),
     )
 
-    def __init__(self, workflows: Callable[[], Workflows], claims: Claims) -> None:
+    def __init__(self, workflows: Callable[[], Workflows], claims: Claims, shield: Shield) -> None:
         self._open = workflows
         self._claims = claims
+        self._shield = shield
 
     @property
     def _workflows(self) -> Workflows:
@@ -137,13 +139,16 @@ class MidexResources:
         at = address(uri)
         if at is None:
             raise NotFound(f"There is no resource {uri}")
+        self._shield.refresh()
         try:
             if (at.area, at.kind) == ("workflow", "artifact") and len(at.parts) == 1:
                 return self._artifact(uri, at)
             value = self._value(at, client)
         except WorkflowRefused as refusal:
             raise NotFound(str(refusal), refusal.as_object()) from None
-        text = sendable(json.dumps(value, ensure_ascii=False, indent=2))
+        # Known secrets alone: what only looks like one may be a step's token.
+        masked = self._shield.without_known(plain_json({"value": value})["value"])
+        text = sendable(json.dumps(masked, ensure_ascii=False, indent=2))
         return types.TextResourceContents(uri=uri, mime_type=JSON, text=text)
 
     def _value(self, at: ResourceAddress, client: Client) -> object:
@@ -215,7 +220,7 @@ class MidexResources:
         return types.TextResourceContents(
             uri=uri,
             mime_type="text/plain",
-            text=sendable(chunk.text),
+            text=sendable(self._shield.without_known(chunk.text)),
             _meta={"sam-tui/range": meta},
         )
 

@@ -126,7 +126,9 @@ class MidexToolbox:
             answer = _refusal("failed", fault.explain(), {})
         if unknown.words:
             answer[IGNORED] = list(unknown.words)
-        answer = plain_json(answer)
+        shield = self._runtime.executor.shield
+        shield.refresh()
+        answer = shield.without_known(plain_json(answer))
         # Once: no output schema is promised, so a client that looks for data reads the text, too.
         return types.CallToolResult(
             content=[types.TextContent(text=json.dumps(answer, ensure_ascii=False))],
