@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 _SHORTEST_ENCODED = 8
+_ESCAPED_NOWHERE = re.compile(r"[A-Za-z0-9_.-]*")
 _PERCENT = re.compile(r"%[0-9A-F]{2}")
 _JSON_SIGNS = (
     ("&<>", r"\u{:04x}"),
@@ -31,6 +32,8 @@ def spellings(value: str) -> set[str]:
 
 
 def _escaped(value: str) -> Iterator[str]:
+    if _ESCAPED_NOWHERE.fullmatch(value):
+        return  # as most values
     once, readable = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
     yield from (once, readable, json.dumps(once)[1:-1], json.dumps(readable)[1:-1])
     for signs, form in _JSON_SIGNS:
