@@ -1,6 +1,5 @@
 """The built archives, made once per worker, and an environment with the wheel installed in it."""
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -13,13 +12,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = {"sam_tui": "sam_tui", "sam_tools": "tools", "sam_reminders": "reminders"}
 SOURCES = (
     "LICENSE", "Makefile", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "constraints.txt",
-    "pyproject.toml", ".gitignore", "sam_tui", "tools", "reminders", "scripts", "docs",
-    "tests/conftest.py", "tests/install",
+    "pyproject.toml", ".gitignore", "sam_tui", "tools", "reminders", "tests", "scripts", "docs",
 )  # fmt: skip
-"""A checkout, with some of its tests: to pack all of them takes a third of the time."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
                 source, tree / name, ignore=shutil.ignore_patterns("__pycache__", ".*cache")
             )
         elif source.exists():
-            (tree / name).parent.mkdir(exist_ok=True)
             shutil.copy(source, tree / name)
     # What a used checkout holds beside the sources; none of it may be packed.
     (tree / ".venv" / "lib").mkdir(parents=True)
@@ -90,6 +85,9 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Install
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, symlinks=True, with_pip=False)
     python = folder / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
+    options = ("--quiet", "--no-deps", "--no-index", "--no-compile")  # Python compiles what runs
+    run(*pip, "install", *options, built.wheel, cwd=folder)
     (packages,) = (folder / "lib").glob("python3.*/site-packages")
     dependencies = folder / "dependencies"
     dependencies.mkdir()
@@ -98,21 +96,4 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Install
         if entry.suffix != ".pth" and not entry.name.startswith(("sam_", "__pycache__")):
             (dependencies / entry.name).symlink_to(entry)
     (packages / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
-    pip = (python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
-    run(*pip, "--no-deps", "--no-index", "--no-compile", built.wheel, cwd=folder)
-    take_compiled(packages)
     return Installed(python, folder / "bin" / "sam-tui")
-
-
-def take_compiled(packages: Path) -> None:
-    """Have the installed modules compiled as those of the checkout are, whose sources they have."""
-    for package, folder in PACKAGES.items():
-        top = ROOT / folder.removesuffix(package)
-        for file in (top / package).rglob("*.py"):
-            compiled = Path(importlib.util.cache_from_source(str(file)))
-            if compiled.exists():
-                copy = packages / file.relative_to(top)
-                shutil.copystat(file, copy)
-                copy = packages / compiled.relative_to(top)
-                copy.parent.mkdir(exist_ok=True)
-                shutil.copy(compiled, copy)

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.install.conftest import PACKAGES, ROOT, Built, Installed, build, run
+from tests.install.conftest import ROOT, Built, Installed, build, run
+
+PACKAGES = {"sam_tui": "sam_tui", "sam_tools": "tools", "sam_reminders": "reminders"}
 
 
 def names(wheel: Path) -> set[str]:
