@@ -44,7 +44,7 @@ def window(process: int, ours: int) -> tuple[int, int]:
 @pytest.mark.timeout(360)
 @pytest.mark.requirement("ui:calm")
 def test_an_idle_program_is_woken_by_its_look_at_the_store_alone(tmp_path: Path) -> None:
-    with working(tmp_path, [{"text": "answered"}], "go") as (program, ours):
+    with working(tmp_path, [{"text": "answered"}], "go") as (program, ours, _):
         reads(ours, b"answered")
         windows: list[tuple[int, int]] = []
         while len(windows) < WINDOWS:

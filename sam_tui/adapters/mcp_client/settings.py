@@ -347,8 +347,8 @@ def _toml_or_json(table: Mapping[str, object]) -> str:
 
 
 class _Anything(dict[str, str]):
-    """An environment in which every variable is set, to check a file's syntax alone."""
+    """An environment with every variable that a file could name, to check its syntax alone."""
 
     def get(self, key: str, default: Any = None) -> Any:
-        """A value for any variable."""
-        return super().get(key, default) or "set"
+        """A value for any variable that has no default."""
+        return "set" if default is None else default
