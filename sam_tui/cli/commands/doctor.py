@@ -365,7 +365,7 @@ def _servers(values: dict[str, Any]) -> DoctorCheck:
     faults = "; ".join(r.error for r in reports if r.error)
     if faults:
         return DoctorCheck(
-            "MCP servers", "missing", f"{detail}: {faults}", "Correct the file it names."
+            "MCP servers", "missing", f"{detail}: {faults}", "Correct what it names."
         )
     return DoctorCheck("MCP servers", "ok", detail, "sam-tui mcp list --check starts them")
 
