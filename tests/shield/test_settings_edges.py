@@ -11,6 +11,9 @@ from sam_tui.core.redaction.settings_files import secrets_of_env_file, secrets_o
     [
         ("k3y4w0r", False), ("k3y4w0rd", True), ("/k3y4w0rd", False), ("k/3y4w0rd", True),
         ("/k3y,w0rd", False), ("disabled", True), ("localhost-x", False), ("12345678", False),
+        ("prod_8sJk29fLmQ0xTz4W", True), ("/8sJk29fLmQ0x/Tz4WcVb1Nm", False),
+        ("/8sJk29fLmQ0xTz4W/cVb1Nm", True), ("/home/me/Keys-2024-11-29.pem", False),
+        ("test-user-20230101", False), ("${My_Key_8sJk29fLmQ0xTz4W}", False),
     ],
 )  # fmt: skip
 def test_a_variable_of_a_telling_name_is_secret_by_its_length_and_form(
@@ -29,6 +32,7 @@ def test_a_variable_of_a_telling_name_is_secret_by_its_length_and_form(
         ("COLOUR=a1b2cdefghijklmnopqr", ""), ("COLOUR=a1b2c3 defghijklmnopq", ""),
         ("COLOUR=a1b2c3://defghijklmnopq", ""), ("  export API_KEY = k3y4w0rd # note", "k3y4w0rd"),
         (r'API_KEY="k3\n\"4w0rd"', 'k3\n"4w0rd'), (r"API_KEY='k3\n4w0rd'", r"k3\n4w0rd"),
+        ("API_KEY=dev8sJk29fLmQ0xTz4W", "dev8sJk29fLmQ0xTz4W"), ("API_KEY=dev-machine-1", ""),
         ("API_KEY=", ""), ("# API_KEY=k3y4w0rd", ""), ("API_KEY=true", ""),
     ],
 )  # fmt: skip

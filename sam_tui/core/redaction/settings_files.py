@@ -6,6 +6,7 @@ import stat
 from collections.abc import Mapping
 
 from sam_tui.core.local_files.bounded import UnusableFile, open_regular
+from sam_tui.core.redaction.forms import is_random
 from sam_tui.core.redaction.shield import SHORTEST_KNOWN
 
 _NAMES = (".env", ".envrc", *(f".env.{kind}" for kind in (
@@ -67,9 +68,25 @@ def secrets_of_environment(environ: Mapping[str, str]) -> dict[str, str]:
         for name, value in environ.items()
         if _SECRET_NAME.search(name)
         and len(value) >= 8
-        and "/" not in value[:1]
-        and not _NOT_A_SECRET.fullmatch(value)
+        and (value[0] != "/" or _holds_key(value))
+        and not _is_plain(value)
     }
+
+
+def _is_plain(value: str) -> bool:
+    """Whether a value is a word, a number, a path or a stand-in, and no part of it looks generated."""
+    plain = _NOT_A_SECRET.fullmatch(value) is not None
+    return plain and (value[0] == "$" or not _holds_key(value))
+
+
+def _holds_key(value: str) -> bool:
+    return any(map(_is_generated, value.split("/")))
+
+
+def _is_generated(part: str) -> bool:
+    """Whether a part mixes letters of both cases and digits as a key does; names of folders seldom do."""
+    mixed = sum(map(str.isupper, part)) >= 3 and sum(map(str.isdigit, part)) >= 2
+    return mixed and len(part) >= 16 and part != part.upper() and is_random(part)
 
 
 _ENV_LINE = re.compile(
@@ -91,7 +108,7 @@ def secrets_of_env_file(text: str) -> dict[str, str]:
     for match in _ENV_LINE.finditer(text):
         name = match[1]
         value = _env_value(match)
-        if _NOT_A_SECRET.fullmatch(value) or "<secret:" in value:
+        if _is_plain(value) or "<secret:" in value:
             continue
         shortest = SHORTEST_KNOWN if _SECRET_NAME.search(name) else 20
         if len(value) >= shortest and (shortest < 20 or _opaque(value)):
