@@ -296,7 +296,7 @@ async def test_a_holder_loads_the_standard_library_alone(
         await terminals.open(confined(workspace))
     (kept,) = await holders.sessions()
     parent = said_of(kept.pid, "PPid:")
-    assert said_of(parent, "VmRSS:") < 24 * 1024
+    assert said_of(parent, "RssAnon:") < 12 * 1024  # its own: Python itself is shared
     await terminals.close_all()
 
 
