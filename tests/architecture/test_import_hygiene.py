@@ -66,7 +66,7 @@ def run(*arguments: str) -> str:
 
 # The limits leave room of some percent: Python's own versions differ by as much. What an interpreter loads
 # before any code runs does not count: a .pth file of another package may add to it.
-NEWER = 12 if sys.version_info >= (3, 14) else 6 if sys.version_info >= (3, 13) else 0
+NEWER = {11: 0, 12: 1, 13: 6}.get(sys.version_info.minor, 12)
 """How many modules more the standard library itself loads from there on."""
 ENTRIES = {
     "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 13),
