@@ -31,8 +31,8 @@ class LineStream(Protocol):
 class MessageWire:
     """The transport of an SDK's connection: whole messages, until the other side is gone.
 
-    With ``strays`` lines that are no message are passed over where no id says to whom an answer goes:
-    programs print things.
+    With ``strays`` lines that are no message are passed over where no id says to whom an answer goes,
+    because programs print things, and requests need not name their version, as SDKs of ACP read them.
     """
 
     def __init__(self, lines: LineStream, *, strays: bool = False) -> None:
@@ -42,7 +42,7 @@ class MessageWire:
     async def receive(self) -> Message | None:
         """The next message, or None at the end."""
         while (line := await self._lines.read()) is not None:
-            message, fault = parsed(line)
+            message, fault = parsed(line, exact=not self._strays)
             if message is not None:
                 return message
             if fault is not None and not (self._strays and fault["id"] is None):
@@ -57,8 +57,11 @@ class MessageWire:
         """Do nothing: the lines belong to the caller that opened them."""
 
 
-def parsed(line: bytes) -> tuple[Message | None, Message | None]:
-    """The message of a line, or the answer to a line that is none. Neither: there is nothing to say."""
+def parsed(line: bytes, *, exact: bool = True) -> tuple[Message | None, Message | None]:
+    """The message of a line, or the answer to a line that is none. Neither: there is nothing to say.
+
+    With ``exact`` a request must name its version (JSON-RPC 2.0, section 4), as our MCP server demands.
+    """
     if not line.strip():
         return None, None
     if len(line) > LONGEST:
@@ -75,6 +78,10 @@ def parsed(line: bytes) -> tuple[Message | None, Message | None]:
     if not _is_text(line, fields):
         return None, _fault(_id(fields), _INVALID_REQUEST, "Invalid request: a half of a surrogate")
     if "method" in fields:
+        if exact and fields.get("jsonrpc") != "2.0":
+            return None, _fault(
+                _id(fields), _INVALID_REQUEST, 'Invalid request: "jsonrpc" is "2.0"'
+            )
         return _request(fields)
     if "result" in fields or "error" in fields:
         return _answer(fields), None

@@ -288,22 +288,28 @@ def test_resources_reach_the_model_and_what_it_cannot_be_shown_is_refused(runnin
     assert "error" not in running.ask("session/prompt", sessionId=session, prompt=[image])
 
 
+_VERSION = b'{"jsonrpc":"2.0",'
 FRAMES: list[tuple[bytes, int | None]] = [
     (b"[1]", -32600),
     (b'"text"', -32600),
     (b"null", -32600),
     (b"{}", -32600),
-    (b'{"id":[1],"method":"x"}', -32600),
-    (b'{"id":true,"method":"x"}', -32600),
-    (b'{"id":1.5,"method":"x"}', -32600),
-    (b'{"id":1,"method":5}', -32600),
-    (b'{"id":1,"method":"session/list","params":[1]}', -32602),
-    (b'{"id":1,"method":"session/new","params":{"cwd":"\\uD800"}}', -32600),
+    (b'{"id":1,"method":"session/list"}', -32600),
+    (b'{"jsonrpc":"1.0","method":"session/list"}', -32600),
+    (_VERSION + b'"id":[1],"method":"x"}', -32600),
+    (_VERSION + b'"id":true,"method":"x"}', -32600),
+    (_VERSION + b'"id":1.5,"method":"x"}', -32600),
+    (_VERSION + b'"id":1,"method":5}', -32600),
+    (_VERSION + b'"id":1,"method":"session/list","params":[1]}', -32602),
+    (_VERSION + b'"id":1,"method":"session/new","params":{"cwd":"\\uD800"}}', -32600),
     (b"not json", -32700),
-    (b'{"id":1,"method":"\xff"}', -32700),
+    (_VERSION + b'"id":1,"method":"\xff"}', -32700),
     (b"\xff\xfe{\x00}\x00", -32700),
     (b"[" * 200_000, -32700),
-    (b'{"id":1,"method":"session/new","params":' + b'{"a":' * 900 + b"1" + b"}" * 901, -32602),
+    (
+        _VERSION + b'"id":1,"method":"session/new","params":' + b'{"a":' * 900 + b"1" + b"}" * 901,
+        -32602,
+    ),
     (b'{"id":' + b"9" * 5000 + b"}", -32700),
     (b"x" * (64 * 1024 * 1024 + 2), -32700),
     (b'{"id":0,"result":{"outcome":{"outcome":"selected","optionId":"x"}}}', None),
@@ -311,10 +317,10 @@ FRAMES: list[tuple[bytes, int | None]] = [
     (b'{"id":0,"error":"words"}', None),
     (b'{"id":0,"error":{"code":"x","message":7}}', None),
     (b'{"id":{},"error":null}', None),
-    (b'{"method":"no/such","params":{}}', None),
-    (b'{"method":"session/cancel","params":{"sessionId":7}}', None),
-    (b'{"method":"session/cancel"}', None),
-    (b'{"method":"session/prompt","params":{}}', None),
+    (_VERSION + b'"method":"no/such","params":{}}', None),
+    (_VERSION + b'"method":"session/cancel","params":{"sessionId":7}}', None),
+    (_VERSION + b'"method":"session/cancel"}', None),
+    (_VERSION + b'"method":"session/prompt","params":{}}', None),
     (b"", None),
 ]
 
@@ -345,7 +351,9 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_heard(running: Edito
     assert answer["error"]["data"]["errors"] == ["cwd: is missing"]
     answer = running.ask("session/new", cwd="/no/such", mcpServers=[])
     assert answer["error"]["data"]["errors"] == ["/no/such does not exist."]
-    running.send(b'{"id":"deep","method":"x","params":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001)
+    running.send(
+        _VERSION + b'"id":"deep","method":"x","params":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001
+    )
     # How deep JSON may be differs between versions of Python.
     assert running.answer("deep")["error"]["code"] in (-32600, -32601)
     assert running.prompt(session, "hello")[0]["result"]["stopReason"] == "end_turn"
