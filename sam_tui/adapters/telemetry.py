@@ -10,7 +10,7 @@ import os
 import queue
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -18,7 +18,6 @@ from urllib.parse import unquote, urlsplit
 from sam_tui import __version__
 from sam_tui.core import events
 from sam_tui.core.clock import Clock
-from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.model import Model
 from sam_tui.core.usage import Usage
@@ -35,28 +34,20 @@ _VALUE = re.compile(r"[\t -~\xa0-\xff]*")
 _Batch = tuple[str, bytes]
 
 
-def _address(endpoint: str) -> tuple[bool, str, int | None, str]:
-    """Whether it is https, the host, its port and the folder. Raises ``ConfigurationError``."""
-    try:
-        parts = urlsplit(endpoint)
-        if parts.scheme in ("http", "https") and parts.hostname:
-            return parts.scheme == "https", parts.hostname, parts.port, parts.path.rstrip("/")
-    except ValueError:  # half an address, or a port that is none
-        pass
-    raise ConfigurationError(
-        f"{endpoint!r} is not an address of a collector.", hint="Such as http://127.0.0.1:4318."
-    )
-
-
 class OtlpSender:
-    """Sends batches to one collector. Raises ``ConfigurationError`` for an invalid address.
+    """Sends batches to one collector, whose address is http or https.
 
     ``headers`` are as ``OTEL_EXPORTER_OTLP_HEADERS`` has them: ``name=value,name=value``.
     """
 
     def __init__(self, endpoint: str, headers: str = "") -> None:
-        self._secure, self._host, self._port, self._folder = _address(endpoint.strip())
-        self._headers = {"Content-Type": "application/json", **_headers(headers)}
+        address = urlsplit(endpoint)
+        self._secure, self._folder = address.scheme == "https", address.path.rstrip("/")
+        self._host, self._port = address.hostname or "", address.port
+        valid, unfit = headers_of(headers)
+        for name in unfit:
+            logger.warning("telemetry: a header is left out, %r cannot be sent", name)
+        self._headers = {"Content-Type": "application/json", **valid}
         self._batches: queue.Queue[_Batch | None] = queue.Queue(MOST_WAITING)
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
@@ -100,18 +91,18 @@ class OtlpSender:
             logger.warning("telemetry: the collector answered %s to %s", status, path)
 
 
-def _headers(text: str) -> Mapping[str, str]:
-    """The valid headers; the log names those that are left out."""
+def headers_of(text: str) -> tuple[dict[str, str], list[str]]:
+    """The valid headers of a text, and the names of those that cannot be sent."""
     headers: dict[str, str] = {}
+    unfit: list[str] = []
     for entry in filter(None, map(str.strip, text.split(","))):
         name, _, value = entry.partition("=")
         name, value = name.strip(), unquote(value.strip())
         if _NAME.fullmatch(name) and _VALUE.fullmatch(value):
             headers[name] = value
         else:
-            name = name.partition(":")[0][:50]  # what follows may be the key
-            logger.warning("telemetry: a header is left out, %r cannot be sent", name)
-    return headers
+            unfit.append(name.partition(":")[0][:50])  # what follows may be the key
+    return headers, unfit
 
 
 Value = str | int | float | bool

@@ -30,7 +30,7 @@ from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 from sam_tui.core.tooling.short_list import CALL, FIND
 from sam_tui.folders import HOOKS
-from sam_tui.settings.values import number_of_variable
+from sam_tui.settings.values import in_environment, number_of_variable
 
 if TYPE_CHECKING:
     from sam_tui.adapters.fleet.steps import StepQueues
@@ -55,7 +55,7 @@ class AssembledRuntime(Permissions):
             beside=self._beside,
             patience=60 * number_of_variable(self.environ, "agent.answer_minutes"),
         )
-        if collector := self.environ.get("SAM_TUI_OTLP_ENDPOINT", ""):
+        if collector := str(in_environment(self.environ, "places.telemetry")):
             from sam_tui.adapters.telemetry import OtlpSender, TelemetryRecorder
 
             sender = OtlpSender(collector, self.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))

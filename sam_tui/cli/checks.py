@@ -1,11 +1,13 @@
 """Checks of ``sam-tui doctor`` on instruction files and on services that the environment configures."""
 
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sam_tui.core.errors import SamError
 from sam_tui.folders import INSTRUCTION_FILES
 
 State = Literal["ok", "note", "missing"]
@@ -66,11 +68,61 @@ def online_services(settings: str) -> tuple[Examination, ...]:
     )
 
 
+def settings_file() -> DoctorCheck:
+    """Whether settings can be read, and how many are set. Raises ``ConfigurationError``."""
+    from sam_tui.settings.layers import personal_settings
+    from sam_tui.settings.table import SETTINGS
+    from sam_tui.settings.values import missing_program, of_variable
+
+    settings = personal_settings(os.environ)
+    count = len(settings.values)
+    for setting in SETTINGS:
+        if setting.env and (text := os.environ.get(setting.env, "").strip()):
+            of_variable(setting, text)
+    if program := missing_program(settings.text("screen.notify_command")):
+        fault = f"screen.notify_command runs {program}, which is not installed"
+        return DoctorCheck(
+            "settings file", "note", fault, f"{settings.origin('screen.notify_command')}"
+        )
+    return DoctorCheck("settings file", "ok", f"{count} set; “sam-tui config show --origin”")
+
+
+def variables() -> DoctorCheck:
+    """The variables without settings whose values are ignored or refused."""
+    faults = list(_odd_variables(os.environ))
+    if not faults:
+        return DoctorCheck("variables", "ok", "the values of all others can be used")
+    return DoctorCheck("variables", "missing", "; ".join(faults), "Correct or unset them.")
+
+
+def _odd_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    for name in ("ESCDELAY", "TEXTUAL_FPS"):
+        if (value := environ.get(name)) and not re.fullmatch(r"[1-9][0-9]{0,5}", value):
+            yield f"{name} is {value[:40]!r} and ignored: it is a whole number from 1 to 999999"
+    if headers := environ.get("OTEL_EXPORTER_OTLP_HEADERS"):
+        from sam_tui.adapters.telemetry import headers_of
+
+        for header in headers_of(headers)[1]:
+            yield (
+                f"OTEL_EXPORTER_OTLP_HEADERS is name=value,name=value: {header!r} cannot be sent"
+            )
+    if environ.get("SAM_TUI_DATABASE_URL") or environ.get("SAM_TUI_FLEET_KEY"):
+        from sam_tui.adapters.fleet.database import queue_terms
+
+        try:
+            queue_terms(environ, "")
+        except SamError as error:
+            yield f"{error} {error.hint}".strip()
+
+
 def _search() -> DoctorCheck:
     """The search engine in use, and the setting that chose it."""
     from sam_tui.adapters.web.providers import CHOICE, NEEDED, engine_of
+    from sam_tui.settings.values import in_environment
 
     name = engine_of(os.environ)
+    if name == "searxng":
+        in_environment(os.environ, "web.searxng")
     by = [CHOICE] if os.environ.get(CHOICE, "").strip() else []
     setting = " and ".join([*by, *NEEDED[name]]) or "no other is configured"
     serpapi = "; the operation serpapi (SERPAPI_API_KEY)" if os.environ.get(_SERPAPI) else ""

@@ -136,7 +136,9 @@ def _with_environment(settings: Settings, environ: Mapping[str, str]) -> Setting
             try:
                 value = of_variable(setting, text)
             except WrongValue:
-                if setting.kind == "switch" or (setting.choices and setting.key != "web.search"):
+                if setting.kind in ("switch", "command") or (
+                    setting.choices and setting.key != "web.search"
+                ):
                     raise
                 continue  # the code that uses the variable reports a wrong value
             values[setting.key] = (value, SettingOrigin("environment", setting.env))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Value = str | int | float | bool | tuple[str, ...]
-Kind = Literal["text", "whole", "number", "switch", "words"]
-"""A text, a whole number, a number, true or false, or a list of texts."""
+Kind = Literal["text", "address", "command", "whole", "number", "switch", "words"]
+"""A text, an http(s) address, a command line, a number (whole or not), true or false, a list of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ SETTINGS: tuple[Setting, ...] = (
             "not at all ([attention](terminal.md#attention))",
             default="auto", env="SAM_TUI_NOTIFY",
             choices=("auto", "bell", "osc9", "osc777", "osc99", "off")),
-    Setting("screen.notify_command", "text",
+    Setting("screen.notify_command", "command",
             "A command line that runs for each notification, with a title and a text as its "
             "last arguments",
             env="SAM_TUI_NOTIFY_COMMAND"),
@@ -189,11 +189,11 @@ SETTINGS: tuple[Setting, ...] = (
             "search](#web-search))",
             env="SAM_TUI_SEARCH",
             choices=("", "searxng", "brave", "tavily", "google", "serpapi", "duckduckgo")),
-    Setting("web.searxng", "text",
+    Setting("web.searxng", "address",
             "The address of a SearXNG instance; it may be private",
             env="SAM_TUI_SEARXNG_BASE"),
     Setting("web.google_engine", "text", "The id of a Google Custom Search", env="CSE_ID"),
-    Setting("web.context7", "text",
+    Setting("web.context7", "address",
             "The address of a Context7 server ([documentation of "
             "libraries](#documentation-of-libraries))",
             env="CONTEXT7_SERVER_URL"),
@@ -201,7 +201,7 @@ SETTINGS: tuple[Setting, ...] = (
             "A litellm model for the vectors of memory; without it a built-in method",
             env="SAM_TUI_EMBEDDING_MODEL"),
     Setting("embedding.api_base", "text", "The address that serves it", env="SAM_TUI_EMBEDDING_API_BASE"),
-    Setting("images.api_base", "text",
+    Setting("images.api_base", "address",
             "The base address of an image endpoint, up to `/v1`; without it OpenAI's, if a "
             "model is named",
             env="SAM_TUI_IMAGE_BASE"),
@@ -219,7 +219,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("places.data_dir", "text",
             "The folder of conversations, logs, prompts and reminders",
             env="SAM_TUI_DATA_DIR", option="data_dir"),
-    Setting("places.telemetry", "text",
+    Setting("places.telemetry", "address",
             "An [OpenTelemetry](telemetry.md) collector, such as `http://127.0.0.1:4318`; "
             "without it nothing is sent",
             env="SAM_TUI_OTLP_ENDPOINT"),

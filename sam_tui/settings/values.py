@@ -11,6 +11,8 @@ from sam_tui.settings.table import POLICY_WORDS, SECTIONS, SETTINGS, Setting, Va
 
 _WORDS = {
     "text": "a text",
+    "address": "an address such as http://127.0.0.1:8080",
+    "command": "a program with its arguments, each quote with its end",
     "whole": "a whole number",
     "number": "a number",
     "switch": "true or false",
@@ -20,7 +22,7 @@ _SWITCH = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
 }
-_SCHEMA = {"text": "string", "whole": "integer", "number": "number", "switch": "boolean"}
+_SCHEMA = {"whole": "integer", "number": "number", "switch": "boolean"}
 _KEYS = [setting.key for setting in SETTINGS]
 LONGEST = 4_000
 """The most characters of a text."""
@@ -84,6 +86,10 @@ def checked(setting: Setting, value: object) -> Value:
             return _bounded(setting, float(cast("float", value)))
         case "text" if isinstance(value, str):
             return _chosen(setting, value)
+        case "address" if isinstance(value, str) and (not value or is_address(value)):
+            return _chosen(setting, value)
+        case "command" if isinstance(value, str) and words_of(value) is not None:
+            return _chosen(setting, value)
         case "words" if isinstance(value, str) and setting.section == "keys":
             return (_chosen(setting, value),) if value else ()
         case "words" if isinstance(value, list | tuple):
@@ -106,18 +112,21 @@ def from_text(setting: Setting, text: str) -> Value:
             value = _entries(text)
         case "whole" | "number":
             value = _numeral(text)
-        case "text":
+        case "text" | "address" | "command":
             pass
     return checked(setting, value)
 
 
-def number_of_variable(environ: Mapping[str, str], key: str) -> float:
-    """The number that the variable of a setting holds, else its default. Raises ``WrongValue``."""
+def in_environment(environ: Mapping[str, str], key: str) -> Value:
+    """The value that the variable of a setting holds, else its default. Raises ``WrongValue``."""
     setting = setting_of(key)
     text = environ.get(setting.env, "").strip()
-    if not text:
-        return cast("float", setting.default)
-    return cast("float", of_variable(setting, text))
+    return of_variable(setting, text) if text else setting.default
+
+
+def number_of_variable(environ: Mapping[str, str], key: str) -> float:
+    """The same for a number."""
+    return cast("float", in_environment(environ, key))
 
 
 def of_variable(setting: Setting, text: str) -> Value:
@@ -125,9 +134,38 @@ def of_variable(setting: Setting, text: str) -> Value:
     try:
         return from_text(setting, text)
     except WrongValue:
-        raise WrongValue(
-            f"{setting.env} is {text!r}.", hint=f"Write {expected(setting)}."
-        ) from None
+        # An address may have a password in it, and without its scheme nothing tells where.
+        fault = "not an address" if setting.kind == "address" else repr(text)
+        raise WrongValue(f"{setting.env} is {fault}.", hint=f"Write {expected(setting)}.") from None
+
+
+def words_of(command: str) -> list[str] | None:
+    """The words of a command line; None where a quote does not end."""
+    import shlex  # few start with a command line
+
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return None
+
+
+def missing_program(command: str) -> str:
+    """The program of a command line if there is none of this name; else empty."""
+    import shutil
+
+    words = words_of(command)
+    return words[0] if words and shutil.which(words[0]) is None else ""
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an http or https address with a host."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(text.strip())
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an address, or a port that is none
+        return False
 
 
 def _entries(text: str) -> object:
@@ -221,7 +259,7 @@ def _schema_of(setting: Setting) -> dict[str, object]:
         text = {"type": "string", "enum": list(setting.choices)}
     if setting.kind == "words":
         form: dict[str, object] = {"type": "array", "items": text, "maxItems": MOST_WORDS}
-    elif setting.kind == "text":
+    elif setting.kind in ("text", "address", "command"):
         form = text
     else:
         form = {"type": _SCHEMA[setting.kind]}

@@ -9,6 +9,7 @@ from textual.message import Message
 from textual.worker import Worker
 
 from sam_tui.core.text import charsets
+from sam_tui.settings.values import missing_program
 from sam_tui.ui import slash
 from sam_tui.ui.bridge import Bridge
 from sam_tui.ui.controllers.authorization import Authorization
@@ -167,6 +168,10 @@ class Workbench:
         for report in runtime.plugins:
             if report.fault:
                 self._context.notice(report.warning, "warning")
+        command = self._context.settings.settings.text("screen.notify_command")
+        if program := missing_program(command):
+            fault = f"screen.notify_command runs {program}, which is not installed."
+            self._context.notice(fault, "warning")
         self._open(invocation)
         for command in commands:
             self.obey(command)

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from sam_tui.adapters.policy import FileTrust
-from sam_tui.cli.commands.doctor import settings_file
+from sam_tui.cli.checks import settings_file, variables
 from sam_tui.cli.main import main
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.settings.files import changed, parse, settings_of_option
@@ -195,15 +195,58 @@ def test_what_is_wrong_is_told_with_its_line_and_what_may_be_meant(text: str) ->
     [
         ("SAM_TUI_SAMPLING_TOKENS", "-5", "Write a whole number of at least 0."),
         ("SAM_TUI_CONTEXT_TOKENS", "abc", "Write a whole number of at least 1024."),
+        (
+            "SAM_TUI_NOTIFY_COMMAND",
+            'say "x',
+            "Write a program with its arguments, each quote with its end.",
+        ),
     ],
 )
-def test_the_doctor_names_a_variable_with_a_wrong_number(
+def test_the_doctor_names_a_setting_of_a_variable_with_a_wrong_value(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, hint: str
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(ConfigurationError, match=f"{variable} is '{value}'") as error:
         settings_file()
     assert error.value.hint == hint
+
+
+@pytest.mark.requirement("settings:broken")
+def test_addresses_and_programs_that_cannot_be_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("foo", "http://", "ftp://u:p4ss@h", "http://h:0", "http://h:x", "http://[1"):
+        monkeypatch.setenv("SAM_TUI_SEARXNG_BASE", value)
+        with pytest.raises(ConfigurationError, match="SAM_TUI_SEARXNG_BASE is not an address"):
+            settings_file()
+    monkeypatch.setenv("SAM_TUI_SEARXNG_BASE", "http://[::1]:80/x")
+    monkeypatch.setenv("SAM_TUI_NOTIFY_COMMAND", "no-such-program 'a b'")
+    assert (
+        settings_file().detail
+        == "screen.notify_command runs no-such-program, which is not installed"
+    )
+    with pytest.raises(ConfigurationError, match="SAM_TUI_NOTIFY_COMMAND"):
+        personal_settings({"SAM_TUI_NOTIFY_COMMAND": "a 'b"}, "/no/such")
+    fault = parse('[web]\nsearxng = "foo"', "/f.toml")[1][0].explain()
+    assert fault.startswith("/f.toml:2: web.searxng must be an address such as")
+
+
+@pytest.mark.requirement("settings:broken")
+def test_the_doctor_names_variables_whose_values_are_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert variables().state == "ok"
+    for name, value in (
+        ("ESCDELAY", "soon"),
+        ("TEXTUAL_FPS", "0"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "X-Good=a,X-Key: p4ss"),
+        ("SAM_TUI_DATABASE_URL", "fleet:p4ss@h"),
+    ):
+        monkeypatch.setenv(name, value)
+        check = variables()
+        assert (check.state, name in check.detail, "p4ss" in check.detail) == (
+            "missing",
+            True,
+            False,
+        )
 
 
 @pytest.mark.requirement("settings:broken")

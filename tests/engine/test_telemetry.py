@@ -120,5 +120,5 @@ async def test_a_collector_that_is_gone_holds_nothing_up_and_a_wrong_address_is_
 ) -> None:
     await turn(tmp_path, {"SAM_TUI_OTLP_ENDPOINT": "http://127.0.0.1:9"})
     for address in ("localhost", "http://[::1", "http://127.0.0.1:99999"):
-        with pytest.raises(ConfigurationError, match="is not an address of a collector"):
+        with pytest.raises(ConfigurationError, match="SAM_TUI_OTLP_ENDPOINT is not an address"):
             await turn(tmp_path, {"SAM_TUI_OTLP_ENDPOINT": address})

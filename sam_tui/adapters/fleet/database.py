@@ -259,12 +259,17 @@ class QueueDatabase:
             self.client.delete_workflows([row.workflow_id for row in rows])
 
 
+def queue_terms(environ: Mapping[str, str], data_dir: str) -> tuple[str, str]:
+    """The address of the queues, and the key that the environment has or none. Raises ``SamError``."""
+    key = environ.get("SAM_TUI_FLEET_KEY", "")
+    if key and not TOKEN.fullmatch(key):
+        raise UsageError("SAM_TUI_FLEET_KEY is 32 to 256 letters, digits, - and _.")
+    return database_url(environ, data_dir), key
+
+
 def open_database(
     environ: Mapping[str, str], data_dir: str, *, patient: bool = True
 ) -> QueueDatabase:
     """The queues that the environment names, else those of the data folder. Raises ``SamError``."""
-    key = environ.get("SAM_TUI_FLEET_KEY", "")
-    if key and not TOKEN.fullmatch(key):
-        raise UsageError("SAM_TUI_FLEET_KEY is 32 to 256 letters, digits, - and _.")
-    key = key or bearer_token(data_dir, FLEET_KEY).text
-    return QueueDatabase(database_url(environ, data_dir), Seal(key), patient=patient)
+    url, key = queue_terms(environ, data_dir)
+    return QueueDatabase(url, Seal(key or bearer_token(data_dir, FLEET_KEY).text), patient=patient)

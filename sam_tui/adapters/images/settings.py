@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.settings.values import is_address
 
 BASE = "SAM_TUI_IMAGE_BASE"
 MODEL = "SAM_TUI_IMAGE_MODEL"
@@ -48,18 +49,10 @@ def image_settings(environ: Mapping[str, str]) -> ImageSettings | None:
     if not base and not model:
         return None
     base = base or OPENAI
-    if not _is_address(base):
+    if not is_address(base):
         raise ConfigurationError(
             f"{BASE} is not an address.", hint="Such as http://127.0.0.1:8080/v1."
         )
     official = base == OPENAI
     key = environ.get(KEY, "").strip() or (environ.get("OPENAI_API_KEY", "") if official else "")
     return ImageSettings(base, model or ("gpt-image-1" if official else ""), key.strip())
-
-
-def _is_address(base: str) -> bool:
-    try:
-        parts = urlsplit(base)
-        return parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui import __version__
-from sam_tui.cli.checks import DoctorCheck, State, instructions, online_services, processes
+from sam_tui.cli.checks import (
+    DoctorCheck,
+    State,
+    instructions,
+    online_services,
+    processes,
+    settings_file,
+    variables,
+)
 from sam_tui.cli.options import closing_runtime, place_options, workspace_of
 from sam_tui.cli.streams import print_json, require_output
 from sam_tui.core.errors import SamError
@@ -95,6 +103,7 @@ def examine(
         ("data folder", lambda: _private_folder("data folder", folders.data_dir)),
         ("settings", lambda: _private_folder("settings", folders.config_dir)),
         ("settings file", settings_file),
+        ("variables", variables),
         ("audit log", lambda: _audit(folders) if database.state == "ok" else database),
         ("trust", lambda: _trust(folders, workspace)),
         ("policy", lambda: _policy(folders, workspace)),
@@ -368,19 +377,6 @@ def _servers(values: dict[str, Any]) -> DoctorCheck:
             "MCP servers", "missing", f"{detail}: {faults}", "Correct what it names."
         )
     return DoctorCheck("MCP servers", "ok", detail, "sam-tui mcp list --check starts them")
-
-
-def settings_file() -> DoctorCheck:
-    """Whether settings can be read, and how many are set. Raises ``ConfigurationError``."""
-    from sam_tui.settings.layers import personal_settings
-    from sam_tui.settings.table import SETTINGS
-    from sam_tui.settings.values import of_variable
-
-    count = len(personal_settings(os.environ).values)
-    for setting in SETTINGS:
-        if setting.env and (text := os.environ.get(setting.env, "").strip()):
-            of_variable(setting, text)
-    return DoctorCheck("settings file", "ok", f"{count} set; “sam-tui config show --origin”")
 
 
 def _keys(data_dir: str) -> DoctorCheck:

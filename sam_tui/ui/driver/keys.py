@@ -84,7 +84,7 @@ def with_alt() -> dict[str, str]:
 
 def name_alt_keys() -> None:
     """Teach Textual's key parser these keys."""
-    if not os.environ.get("ESCDELAY"):
+    if not os.environ.get("ESCDELAY", "").isdecimal():
         constants: Any = importlib.import_module("textual.constants")
         constants.ESCAPE_DELAY = ESCAPE_WITHIN
     table: Any = importlib.import_module("textual._ansi_sequences").ANSI_SEQUENCES_KEYS

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import shlex
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol, cast
 
 from textual.app import App
 
+from sam_tui.settings.values import words_of
 from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.driver.notifications import (
     BEHIND_TMUX,
@@ -88,11 +88,7 @@ class Attention:
             return
         self._app.bell()
         self._app.run_worker(self._tell(words), group="tell")
-        try:
-            command = shlex.split(self._terms.notify_command)
-        except ValueError:
-            return
-        if command:
+        if command := words_of(self._terms.notify_command):
             command_run = partial(_run, [*command, "sam", one_line(words)])
             self._app.run_worker(command_run, group="notify", exclusive=True)
 
