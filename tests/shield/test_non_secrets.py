@@ -148,6 +148,8 @@ PWD=/home/user/work2
 mysql -u root -p
 redis-cli -h cache-1.local -p 6379 ping
 zip -r out-2.zip Pictures
+ipmitool -I lanplus -H bmc-1.local -E chassis power status
+sqlcmd -S tcp:host,1433 -P $SQL_PASS1 -i x.sql
 docker login -u bob --password-stdin
 DB_TOKENS=a1,B2,c3
 api_key=row1,col2;row3

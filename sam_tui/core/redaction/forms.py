@@ -285,7 +285,8 @@ FORMS: tuple[SecretForm, ...] = (
          rf"curl [^\n|;]{{0,400}}?(?:-[a-zA-Z]{{0,6}}[uU]|--(?:proxy-)?user)[ =]?"
          rf"[\"']?[^\s:\"']{{1,64}}:(?P<value>{_WORD}{{6,200}})", drawn),
     SecretForm("password", ("redis-cli ",), rf"redis-cli{_OPTIONS} (?:-a|--pass)[ =]{_ARGUMENT}", drawn),
-    SecretForm("password", ("zip ",), rf"zip{_OPTIONS} -[a-zA-Z]{{0,6}}P ?{_ARGUMENT}", drawn),
+    SecretForm("password", ("zip ", "sqlcmd ", "ipmitool "),
+         rf"[a-z]+{_OPTIONS} -[a-zA-Z]{{0,6}}P ?{_ARGUMENT}", drawn),
     SecretForm("password", ("7z ",), rf"7z{_OPTIONS} -p{_ARGUMENT}", drawn),
     SecretForm("password", ("pass:",),
          rf"(?:(?<=-pass )|(?<=-passin )|(?<=-passout )|(?<=[ =][\"']))pass:{_ARGUMENT}", drawn),
