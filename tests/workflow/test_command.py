@@ -116,9 +116,12 @@ def test_an_execution_is_driven_by_tokens_alone(shell: Shell) -> None:
     assert "run-1  mine  completed  2/2" in shell("status")
     assert "transition_invalid" in json.dumps(shell.json("abandon", "run-1", code=1))
     assert "execution_unknown" in json.dumps(shell.json("status", "run-2", code=1))
+    assert "There is no execution 'run-2'.\n  The newest are: run-1." in shell(
+        "status", "run-2", code=1
+    )
     assert shell("prune") == "Deleted 0 executions.\n"
     assert shell.json("prune", "--days", "0") == {"deleted": 1}
-    assert "execution_unknown" in json.dumps(shell.json("status", "run-1", code=1))
+    assert "None is stored." in shell.json("status", "run-1", code=1)["error"]["message"]
 
 
 @pytest.mark.requirement("workflow:cli")

@@ -105,6 +105,8 @@ def test_nothing_begins_or_goes_on_where_a_step_of_it_lacks_a_model(shell: Shell
         ("plan", "new", "x", "--task-mode", "SYNTHESIZE_ONLY", "--load", "t1"),
     ):  # fmt: skip
         assert "No model is chosen." in shell(*words, code=52, group=group)
+    mistyped = shell("run", f"exec_{'0' * 24}", code=1, group="plan")
+    assert "There is no execution" in mistyped and f"{waiting[1]}, t1" in mistyped
     assert standing() == before
     run = json.loads(shell("run", "what is 5*3?", "--json", group="plan"))
     assert (run["originalTask"], run["finalAnswer"]) == ("what is 5*3?", "15")

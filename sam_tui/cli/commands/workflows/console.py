@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,12 +64,26 @@ def open_console(
         workflows = opened() if opened else _stored(values, stack, trusting=trusting)
         at = WorkflowConsole(workflows, values["as_json"], write)
         try:
-            yield at
+            with nullcontext() if opened else naming_others(workflows):
+                yield at
         except WorkflowRefused as refusal:
             if not at.as_json:
                 raise
             write(json.dumps(refusal_object(refusal), indent=2))
             raise click.exceptions.Exit(refusal.exit_code) from refusal
+
+
+@contextmanager
+def naming_others(workflows: "Workflows") -> Generator[None, None, None]:
+    """The refusal of an unknown id names the ids that there are; the store must be open."""
+    try:
+        yield
+    except WorkflowRefused as refusal:
+        if refusal.code != "execution_unknown":
+            raise
+        ids = ", ".join(view.id for view in workflows.records.executions(limit=5))
+        hint = f"The newest are: {ids}." if ids else "None is stored."
+        raise WorkflowRefused(refusal.code, str(refusal), hint=hint, **refusal.details) from refusal
 
 
 def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> "Workflows":

@@ -2,13 +2,19 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sam_tui.cli.commands.workflows.console import WorkflowConsole, open_console, workflow_options
+from sam_tui.cli.commands.workflows.console import (
+    WorkflowConsole,
+    naming_others,
+    open_console,
+    workflow_options,
+)
 from sam_tui.cli.commands.workflows.execution import drive, exit_code, open_attended
 from sam_tui.cli.options import Values, agent_options, limit_options, open_runtime
 from sam_tui.cli.roles import hand_out_option
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
 _MARKS = {"COMPLETED": "x", "RUNNING": ">", "FAILED": "!", "SKIPPED": "-"}
 _LARGEST = 1_000_000
 """The most bytes, and characters, of a plan in a file."""
+_ID = re.compile("exec_[0-9a-f]{24}")
+"""An id that the program made, which is no task."""
 
 
 @click.group("plan", short_help="Plans: a task as stages for worker roles.")
@@ -85,7 +93,7 @@ def run_command(**values: Any) -> int:
         try:
             return tasks.begin("", "EXECUTE_PLANNED_TASK", task_id=values["task"], service=service)
         except WorkflowRefused as refusal:
-            if refusal.code != "execution_unknown":
+            if refusal.code != "execution_unknown" or _ID.fullmatch(values["task"].strip()):
                 raise
             return tasks.begin(values["task"], name=values["name"], service=service)
 
@@ -208,7 +216,8 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
                         runtime.servers.arrive()
                     )  # a planner's roles and tools are fixed when it begins
                     runtime.require_hand_out()
-                    task = begin(tasks)
+                    with naming_others(at.workflows):
+                        task = begin(tasks)
                     stopped = await drive(attended, task, interrupts)
                     if stopped is None:
                         return _show(at, tasks, task)
