@@ -15,7 +15,16 @@ from tests.fakes.counting import counted_calls
 
 _PARTS = {
     ("redaction", f"{name}.py")
-    for name in ("shield", "assignments", "forms", "key_blocks", "divided", "continued", "dumps")
+    for name in (
+        "shield",
+        "assignments",
+        "forms",
+        "key_blocks",
+        "divided",
+        "continued",
+        "dumps",
+        "escaped",
+    )
 } | {("text", name) for name in ("invisible.py", "spellings.py")}
 
 

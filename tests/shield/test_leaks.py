@@ -42,6 +42,14 @@ SPELLINGS = {
     "SQL": KNOWN.replace("'", "''"),
     "printf %q": r"s3cr3t/Pa55+w\&rd\ \"x\"\'y\<z\>",
     "XML": html.escape(KNOWN).replace("&#x27;", "&apos;"),
+    "JSON of code points": "".join(f"\\u{ord(c):04X}" for c in KNOWN),
+    "JSON of some code points in JSON": KNOWN[:5]
+    + r"\\u0074\\u002f"
+    + json.dumps(json.dumps(KNOWN[7:]))[3:-3],
+    "bytes of addresses": "".join(f"%{byte:02x}" for byte in DATA),
+    "a needless byte of an address": "%41 " + quote(KNOWN, safe="").replace("P", "%50"),
+    "an escape of C": KNOWN.replace("P", r"\x50"),
+    "a backspace": KNOWN.replace("Pa", "Px\ba"),
 }
 
 
@@ -55,6 +63,17 @@ def test_a_known_value_is_masked_in_every_usual_spelling_and_comes_back_in_it(
     assert SPELLINGS[spelling].strip("='\"")[5:-8] not in masked.text
     assert masked.names == ("APP_SECRET",)
     assert shield.unmask(masked.text) == text
+
+
+@pytest.mark.requirement("shield:known")
+def test_escapes_of_other_lines_and_values_stay() -> None:
+    shield = Shield({"APP_SECRET": KNOWN, "KEY": "Ab1Cd2Ef\nGh3Ij4Kl"})
+    for text in (
+        "a%41b\n\\u0041\\x41 x\b\n\b",
+        "%41b1Cd2Ef\nbetween\n%47h3Ij4Kl",
+        "%5A" * 5_000 + "\n" + "\b" * 5_000,
+    ):
+        assert shield.mask(text).text == text
 
 
 @pytest.mark.requirement("shield:forms")
@@ -140,7 +159,7 @@ def test_the_last_64_values_that_were_seen_are_known_by_themselves() -> None:
      '<input type="password" name="pw" value="{}">', '{{"auth": "Ym9iOmh1bnRlcjJYcTktenoK{}"}}',
      'variable "db_password" {{\n  default = "{}"\n}}', "_auth=Ym9iOmh1bnRlcjJYcTktenoK{}",
      "redis-cli -h db -a {} ping", "redis-cli --pass '{}' get x", "zip -r -P {} out.zip f",
-     "unzip -P{} a.zip", "sqlcmd -S tcp:h,1433 -U sa -P {} -Q x", "ipmitool -H bmc -U root -P {} chassis status",
+     "unzip -P{} a.zip", "sqlcmd -S tcp:h,1433 -U sa -P {} -Q x", "ipmitool -U root -P {} chassis",
      "7z x -p{} a.7z", "openssl rsa -passin pass:{} -in k",
      "openssl enc -pass 'pass:{}' -in x", "keytool -storepass {} -list", "mariadb -u root -p{} db",
      "docker login -u bob -p {} r.test", "htpasswd -bn bob {}", "curl -sSu bob:{} https://x.test",

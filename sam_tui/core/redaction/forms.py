@@ -22,6 +22,7 @@ _DUMPED = (
 )
 """Each matches in the rows of some dumps of bytes, where they have three ASCII characters: several
 expressions with one first character each, which are searched ten times as fast as a single one."""
+_ESCAPE = r"(?:%|\\u00|\\x)(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])"
 DUMP_BEGUN = (
     r"\s{0,8}(?:[0-9A-Fa-f]{6,16}:?(?: |\Z)|(?:(?<=\s)|[0-9A-Fa-f]{2,16} )[0-9A-Fa-f]{1,16}(?: |\Z)"
     r"|(?<=  )\S{1,3}(?: |\Z)|0x[0-9A-Fa-f]{2},|(?<=\s)\Z)"
@@ -63,6 +64,12 @@ def sought(value: str) -> str:
 def dump_hints(text: str) -> list[int]:
     """Where a text may have rows of a dump of bytes, in order."""
     return sorted([hint.start() for form in _DUMPED for hint in re.finditer(form, text)])
+
+
+def has_escapes(text: str) -> bool:
+    """Whether a text writes letters or digits as escapes, which no program does that prints for people,
+    or has backspaces."""
+    return "\x08" in text or re.search(_ESCAPE, text) is not None
 
 
 def entropy(value: str) -> float:

@@ -7,7 +7,7 @@ where the value is known. ``Shield.unmask`` puts them back, for local execution 
 import hmac
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -25,6 +25,7 @@ from sam_tui.core.redaction.forms import (
     Hinted,
     drawn,
     dump_hints,
+    has_escapes,
     hinted,
     plain_word,
     sought,
@@ -176,8 +177,7 @@ class Shield:
 
     def unmask(self, text: str) -> str:
         """Return the text with the values behind its placeholders; guessed placeholders stay unchanged."""
-        if self._shown:
-            text = shown_again(text, self._shown)
+        text = shown_again(text, self._shown) if self._shown else text
         if "<secret:" not in text:
             return text
         return PLACEHOLDER.sub(self._value_behind, text)
@@ -226,6 +226,10 @@ class Shield:
 
             text = self._replaced(text, list(dumped_values(text, hints, self._known)), counts)
         text = self._mask_known(text, counts)
+        if self._known and ("%" in text or "\\" in text or "\x08" in text) and has_escapes(text):
+            from sam_tui.core.redaction.escaped import escaped_spans  # few texts have escapes
+
+            text = self._replaced(text, list(escaped_spans(text, self._known)), counts)
         if self._known and ("\n" in text or "\\n" in text):
             text = self._replaced(text, list(self._index().spans(text, self._known)), counts)
         return text
@@ -245,8 +249,9 @@ class Shield:
 
     def _mask_across(self, text: str, counts: dict[str, int]) -> str:
         """The text with placeholders for secrets that colours or invisible characters stand within."""
-        pieces: list[str] = []
-        offsets: list[int] = []
+        from sam_tui.core.redaction.escaped import known_spans  # few texts have such characters
+
+        pieces, offsets = list[str](), list[int]()
         at = 0
         for gap in _GAP.finditer(text):
             pieces.append(text[at : gap.start()])
@@ -256,18 +261,13 @@ class Shield:
         offsets.extend(range(at, len(text)))
         spans = [
             *blocks(joined),
-            *self._known_spans(joined),
+            *known_spans(joined, self._known),
             *assigned_secrets(joined, assignments(joined)),
         ]
         spans += [(f.name, *span) for hint, f in hinted(joined) for span in f.spans(joined, hint)]
         real = [(name, offsets[start], offsets[end - 1] + 1) for name, start, end in spans]
         parted = [span for span in real if _GAP.search(text, span[1], span[2])]
         return self._replaced(text, parted, counts)
-
-    def _known_spans(self, text: str) -> Iterator[tuple[str, int, int]]:
-        for value, placeholder in self._known.items():
-            for match in re.finditer(re.escape(value), text) if value in text else ():
-                yield placeholder.split(":")[1], *match.span()
 
     def _mask_known(self, text: str, counts: dict[str, int]) -> str:
         """The text without the values that are known, of which the longest count first."""
