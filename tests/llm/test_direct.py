@@ -206,6 +206,26 @@ async def test_a_refused_connection_and_an_unknown_name_are_told_apart() -> None
 
 
 @pytest.mark.requirement("model:error-table")
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("HTTPS_PROXY", "http://bob:p4ss@h:99999", "The proxy in the environment cannot be used"),
+        ("HTTPS_PROXY", "http://bob:p4/ss@h:80", "The proxy in the environment cannot be used"),
+        ("ALL_PROXY", "socks9://bob:p4ss@h", "The proxy in the environment cannot be used"),
+        ("SSL_CERT_FILE", "/no/such", "cannot be read: No such file or directory."),
+    ],
+)
+async def test_a_proxy_and_certificates_that_cannot_be_used_are_said_and_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    error = await refused(DirectModel(Endpoint(model="m", base="https://h.invalid/v1", name="m")))
+    assert isinstance(error, ModelRejected) and not error.retryable
+    assert words in str(error) and variable in error.explain()
+    assert "p4" not in error.explain()
+
+
+@pytest.mark.requirement("model:error-table")
 async def test_https_to_a_server_without_it_says_so() -> None:
     def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")

@@ -121,11 +121,7 @@ class DirectModel:
 
     def _open(self, request: ModelRequest) -> Any:
         if self._client is None:
-            try:
-                self._client = client_for(self.endpoint)
-            except (ValueError, ImportError, http_library.load().InvalidURL) as error:
-                text = f"The proxy in the environment cannot be used: {error}"
-                raise ModelUnavailable(text, hint="Check HTTPS_PROXY and ALL_PROXY.") from error
+            self._client = client_for(self.endpoint)
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream",

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from sam_tui.adapters.llm.failures import FailureSource
 from sam_tui.adapters.llm.wire import Dialect
-from sam_tui.core.errors import ModelAuthError, UsageError
+from sam_tui.core.errors import ModelAuthError, ModelRejected, UsageError
 from sam_tui.http_library import load
 
 if TYPE_CHECKING:
@@ -131,7 +131,8 @@ def client_for(endpoint: Endpoint) -> "httpx.AsyncClient":
     """A client for one endpoint: no redirects, no proxy to this machine, idle connections kept.
 
     Certificates are always checked. A context without certificates is used where no TLS can occur,
-    because loading the real ones costs 16 ms.
+    because loading the real ones costs 16 ms. Raises ``ModelRejected`` where the environment names a
+    proxy or certificates that cannot be used.
     """
     load()
     import ssl
@@ -139,15 +140,30 @@ def client_for(endpoint: Endpoint) -> "httpx.AsyncClient":
 
     import httpx
 
-    proxied = not endpoint.loopback and bool(getproxies())
-    needs_tls = endpoint.secure or proxied
-    return httpx.AsyncClient(
-        verify=True if needs_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-        trust_env=not endpoint.loopback,
-        follow_redirects=False,
-        timeout=timeouts(endpoint.timeout, endpoint.connect_timeout),
-        limits=httpx.Limits(keepalive_expiry=_KEPT_ALIVE),
-    )
+    proxies = {} if endpoint.loopback else getproxies()
+    needs_tls = endpoint.secure or proxies
+    try:
+        for address in proxies.values():
+            _ = urlsplit(address).port  # httpx takes any number
+        return httpx.AsyncClient(
+            verify=True if needs_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            trust_env=not endpoint.loopback,
+            follow_redirects=False,
+            timeout=timeouts(endpoint.timeout, endpoint.connect_timeout),
+            limits=httpx.Limits(keepalive_expiry=_KEPT_ALIVE),
+        )
+    except OSError as error:
+        text = (
+            f"The certificates of SSL_CERT_FILE and SSL_CERT_DIR cannot be read: {error.strerror}."
+        )
+        raise ModelRejected(text, hint="Correct or unset these variables.") from error
+    except (ValueError, ImportError, httpx.InvalidURL) as error:
+        socks = isinstance(error, ImportError)
+        why = (
+            "SOCKS is not supported" if socks else "it is not like http://HOST:PORT"
+        )  # it may have a password
+        text = f"The proxy in the environment cannot be used: {why}."
+        raise ModelRejected(text, hint="Correct HTTP_PROXY, HTTPS_PROXY or ALL_PROXY.") from error
 
 
 async def model_list(endpoint: Endpoint) -> bytes:
