@@ -269,6 +269,15 @@ def test_a_broken_file_ends_in_words_and_can_be_mended_with_the_program(
     assert "provder" in path.read_text()
     path.write_bytes(b"\xff")
     assert said("config", "get", "model.name")[0] == 52
+    path.unlink()
+    (config / "prices.toml").write_text("x = [")
+    (config / "trust.json").write_text("{")
+    checks = {check["name"]: check for check in json.loads(said("doctor", "--json")[1])}
+    assert "prices.toml:1: " in checks["configuration"]["detail"]
+    assert {checks[name]["detail"] for name in ("kernel sandbox", "hooks")} == {
+        "not checked: see configuration"
+    }
+    assert "trust.json is damaged" in checks["trust"]["detail"]
 
 
 TEXT = """\

@@ -62,6 +62,10 @@ class FileTrust:
         """The path of the trust file."""
         return os.path.join(self.config_dir, TRUST_FILE)
 
+    def require_sound(self) -> None:
+        """Raise ``ConfigurationError`` where the trust file is damaged."""
+        self._entries(strict=True)
+
     def state(self, folder: str) -> TrustState:
         """The trust in a folder. An unreadable trust file trusts nothing."""
         trusted = self._load().get(os.path.realpath(folder))

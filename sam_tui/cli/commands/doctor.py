@@ -118,14 +118,21 @@ def examine(
 
 
 def _once(checks: list[DoctorCheck]) -> list[DoctorCheck]:
-    """The checks, with a fault of the policy or the settings reported once and not by every check that
-    failed for it."""
+    """The checks, with a fault for which several failed reported once: by the check of policy or settings,
+    or by one for other files."""
+    failed: dict[tuple[str, str], list[str]] = {}
+    for check in checks:
+        if check.state == "missing":
+            failed.setdefault((check.detail, check.advice), []).append(check.name)
     causes = {
-        (c.detail, c.advice): c.name
-        for c in checks
-        if c.name in ("policy", "settings file") and c.state == "missing"
+        fault: next((n for n in ("policy", "settings file") if n in names), "configuration")
+        for fault, names in failed.items()
+        if len(names) > 1
     }
-    return [
+    others = [
+        DoctorCheck(n, "missing", *fault) for fault, n in causes.items() if n == "configuration"
+    ]
+    return others + [
         DoctorCheck(c.name, "note", f"not checked: see {cause}")
         if (cause := causes.get((c.detail, c.advice), c.name)) != c.name
         else c
@@ -295,6 +302,7 @@ def _trust(folders: "AppFolders", workspace: str) -> DoctorCheck:
     from sam_tui.adapters.policy import FileTrust
 
     trust = FileTrust(folders.config_dir)
+    trust.require_sound()
     state = trust.state(workspace)
     if state == "trusted":
         return DoctorCheck("trust", "ok", f"{workspace} is trusted")
