@@ -89,23 +89,32 @@ def settings_file() -> DoctorCheck:
 
 def variables() -> DoctorCheck:
     """The variables without settings whose values are ignored or refused."""
-    faults = list(_odd_variables(os.environ))
+    refused = list(_refused(os.environ))
+    faults = [*refused, *_ignored(os.environ)]
     if not faults:
         return DoctorCheck("variables", "ok", "the values of all others can be used")
-    return DoctorCheck("variables", "missing", "; ".join(faults), "Correct or unset them.")
+    state: State = "missing" if refused else "note"
+    return DoctorCheck("variables", state, "; ".join(faults), "Correct or unset them.")
 
 
-def _odd_variables(environ: Mapping[str, str]) -> Iterator[str]:
+def _ignored(environ: Mapping[str, str]) -> Iterator[str]:
+    from sam_tui.settings.values import missing_program, words_of
+
     for name in ("ESCDELAY", "TEXTUAL_FPS"):
         if (value := environ.get(name)) and not re.fullmatch(r"[1-9][0-9]{0,5}", value):
             yield f"{name} is {value[:40]!r} and ignored: it is a whole number from 1 to 999999"
+    for name in ("VISUAL", "EDITOR", "PAGER"):
+        value = environ.get(name, "")
+        if words_of(value) is None or missing_program(value):
+            yield f"{name} is {value[:40]!r} and ignored: it names no program that is installed"
     if headers := environ.get("OTEL_EXPORTER_OTLP_HEADERS"):
         from sam_tui.adapters.telemetry import headers_of
 
         for header in headers_of(headers)[1]:
-            yield (
-                f"OTEL_EXPORTER_OTLP_HEADERS is name=value,name=value: {header!r} cannot be sent"
-            )
+            yield f"OTEL_EXPORTER_OTLP_HEADERS is name=value,name=value: {header!r} cannot be sent"
+
+
+def _refused(environ: Mapping[str, str]) -> Iterator[str]:
     if environ.get("SAM_TUI_DATABASE_URL") or environ.get("SAM_TUI_FLEET_KEY"):
         from sam_tui.adapters.fleet.database import queue_terms
 

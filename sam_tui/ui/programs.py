@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shlex
 import shutil
 import sys
 import tempfile
@@ -12,6 +11,8 @@ from typing import Literal
 
 from textual.app import App, SuspendNotSupported
 from textual.widget import Widget
+
+from sam_tui.settings.values import words_of
 
 Reader = Literal["pager", "editor"]
 ANSWERED = 1.0
@@ -47,7 +48,7 @@ _VARIABLES: dict[Reader, tuple[str, ...]] = {"pager": ("PAGER",), "editor": ("VI
 def command_for(reader: Reader) -> list[str] | None:
     """The person's own program for reading, else one that is installed; None if there is none."""
     for name in _VARIABLES[reader]:
-        words = shlex.split(os.environ.get(name, ""))
+        words = words_of(os.environ.get(name, ""))
         if words and shutil.which(words[0]):
             return words
     return next(([program] for name in _FALLBACKS[reader] if (program := shutil.which(name))), None)

@@ -63,6 +63,7 @@ async def test_where_there_is_no_editor_that_is_said(
     async with driven(app_over(stage)) as me:
         await me.ready()
         monkeypatch.setenv("PATH", "")
+        monkeypatch.setenv("EDITOR", "a 'quote without an end")
         await me.type("a draft")
         await edited(me)
         await me.until(lambda: "set $VISUAL" in me.transcript())

@@ -142,7 +142,10 @@ def edit_command() -> int:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(path, "x", encoding="utf-8", opener=_private) as file:
             file.write(_HEAD)
-    click.edit(filename=path)
+    try:
+        click.edit(filename=path)
+    except ValueError as error:
+        raise ConfigurationError(f"$VISUAL or $EDITOR is no command line: {error}.") from error
     read_file(path)
     return 0
 
