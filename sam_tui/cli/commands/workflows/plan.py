@@ -85,8 +85,8 @@ def run_command(**values: Any) -> int:
         try:
             return tasks.begin("", "EXECUTE_PLANNED_TASK", task_id=values["task"], service=service)
         except WorkflowRefused as refusal:
-            if refusal.code != "execution_unknown":
-                raise
+            if refusal.code != "execution_unknown" or values["task"].startswith("exec_"):
+                raise  # an id, and no task in words
             return tasks.begin(values["task"], name=values["name"], service=service)
 
     return _agent(values, begin)
@@ -129,7 +129,7 @@ def show_command(**values: Any) -> int:
         return _show(at, _tasks(at.workflows), values["task"])
 
 
-@plan_group.command("export", short_help="Write a plan in the format of seed 002.")
+@plan_group.command("export", short_help="Print a plan as JSON, or write its memory bank.")
 @click.argument("task", metavar="ID")
 @click.option("--format", "form", type=click.Choice(["seed", "result", "bank"]), default="seed")
 @click.option(
@@ -225,7 +225,9 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
 def _show(at: WorkflowConsole, tasks: "PlannedTasks", task: str) -> int:
     result = tasks.result(task)
     view = at.workflows.records.execution(task)
-    at.show(result, [*_lines(result, task), *_used(*at.workflows.records.used(task))])
+    failed = view.state in ("failed", "diverged")
+    more = [f"To try again: sam-tui plan run {task}"] if failed else []
+    at.show(result, [*_lines(result, task), *_used(*at.workflows.records.used(task)), *more])
     return 0 if result["success"] else exit_code(view)
 
 

@@ -72,7 +72,10 @@ def stored_execution(reader: WorkflowReader, execution: str) -> ExecutionRow:
     row = reader.execution(execution)
     if row is None:
         raise WorkflowRefused(
-            "execution_unknown", f"There is no execution {execution!r}.", execution_id=execution
+            "execution_unknown",
+            f"There is no execution {execution!r}.",
+            hint="“workflow status” lists the newest.",
+            execution_id=execution,
         )
     return row
 
