@@ -329,6 +329,8 @@ class WorkflowRuns:
         level = "info" if view.state in ("completed", "paused") else "error"
         reason = f": {view.reason}" if view.reason else ""
         text = f"Workflow {view.workflow} is {view.state} ({view.progress} steps){reason}"
+        if view.state == "failed":
+            text += "\nTo try again: /workflow, then t"
         answer = self._answer_of(view)
         self._context.notice(f"{text}\n{answer}" if answer else text, level)
         self._say(text)
