@@ -245,7 +245,7 @@ async def test_a_run_s_transcript_opens_in_the_chat(stage: Stage, model: RawMode
 
 
 @pytest.mark.requirement("ui:runs")
-async def test_a_failed_run_is_reported_with_the_way_to_try_again(
+async def test_a_run_that_failed_or_waits_for_approval_is_reported_with_the_way_on(
     stage: Stage, model: RawModel
 ) -> None:
     define(stage, FLOW.replace("tools: [read]", "kind: llm, attempts: 1, output: {type: array}"))
@@ -254,6 +254,10 @@ async def test_a_failed_run_is_reported_with_the_way_to_try_again(
         await begin(me, stage)
         await me.until(lambda: "colours is failed" in me.transcript())
         assert "To try again: /workflow, then t" in me.transcript()
+        await me.pilot.press("escape")
+        await me.send("/plan what is 5*3?")
+        await me.until(lambda: "To approve and run it: /workflow, then r" in me.transcript())
+        assert "✗ Workflow calculate" not in me.transcript()
 
 
 @pytest.mark.requirement("ui:runs")

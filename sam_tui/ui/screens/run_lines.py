@@ -142,5 +142,5 @@ def event_lines(events: "Sequence[EventRow]") -> Content:
 
 def _words(data: str) -> str:
     fields: dict[str, object] = json.loads(data)
-    words = (f"{name} {value}" for name, value in fields.items() if value is not None)
+    words = (f"{name} {value}" for name, value in fields.items() if value not in (None, ""))
     return one_line("  ".join(words), 80)
