@@ -355,7 +355,7 @@ def _said(event: _WordEvent) -> Update:
         case events.ReasoningStreamed(text=text):
             return update_agent_thought_text(text)
         case events.ModelRetried():
-            tries = f"trying again, {event.attempt} of {event.attempts}"
+            tries = f"trying again, {event.attempt} of {event.retries}"
             return update_agent_thought_text(f"\n[{event.reason}: {tries}]\n")
         case events.Noticed(level=level, text=text):
             return update_agent_thought_text(f"\n[{level}: {visible_text(text)}]\n")

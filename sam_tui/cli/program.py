@@ -86,6 +86,7 @@ _OF_OTHERS = {
     "continue": "--continue",
     "login": "config key",
     "auth": "config key",
+    "memory": "memories list",
     "version": "--version",
 }
 """Commands of other agents, which as a prompt would only cost a request, and what does the same here."""

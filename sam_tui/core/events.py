@@ -86,7 +86,7 @@ class ModelRetried:
 
     conversation: ConversationId
     attempt: int
-    attempts: int
+    retries: int
     delay: float
     reason: str
     status: int | None

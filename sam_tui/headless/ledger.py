@@ -215,8 +215,8 @@ def progress_of(event: events.Event, *, verbose: bool) -> list[str]:
             return [f"asked: {inquiry.request.prompt}"]
         case events.Noticed(level=level, text=text) if verbose or level != "info":
             return [f"{level}: {text}"]
-        case events.ModelRetried(attempt=attempt, attempts=attempts, delay=delay, reason=reason):
-            return [f"retrying ({attempt}/{attempts}) in {delay:g} s: {reason}"]
+        case events.ModelRetried(attempt=attempt, retries=retries, delay=delay, reason=reason):
+            return [f"retrying ({attempt}/{retries}) in {delay:g} s: {reason}"]
         case _:
             return _details(event) if verbose else []
 

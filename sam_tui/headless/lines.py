@@ -293,7 +293,7 @@ class Lines:
         return self.system(
             "api_retry",
             attempt=event.attempt,
-            max_retries=event.attempts,
+            max_retries=event.retries,
             retry_delay_ms=round(event.delay * 1000),
             error_status=event.status,
             error=event.reason,

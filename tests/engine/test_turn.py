@@ -134,7 +134,7 @@ async def test_a_rate_limit_is_waited_out_as_the_provider_said(kit: Kit) -> None
     assert (finished.reason, finished.answer, finished.steps) == ("finished", "there", 3)
     assert talk.clock.waits == [7.0, 1.0]
     retried = [e for e in kit.events.drain() if isinstance(e, ModelRetried)]
-    assert [(e.attempt, e.status) for e in retried] == [(1, 429), (2, 500)]
+    assert [(e.attempt, e.retries, e.status) for e in retried] == [(1, 20, 429), (2, 2, 500)]
     assert [m.text for m in talk.session.messages if isinstance(m, AssistantMessage)] == ["there"]
 
 

@@ -269,15 +269,19 @@ async def test_retry_after_may_be_seconds_milliseconds_or_a_date(server: FakeSer
         failure(503, "x", retry_after=soon),
         failure(429, "x", retry_after="later"),
         failure(503, "x", retry_after=format_datetime(past), date=format_datetime(their_now)),
+        failure(429, "x", retry_after="7200"),
     )
     waits: list[float | None] = []
-    for _ in range(5):
+    hints: list[str] = []
+    for _ in range(6):
         with pytest.raises(ModelError) as caught:
             await answer(model)
         waits.append(caught.value.retry_after)
+        hints.append(caught.value.hint)
     assert waits[0] == 2.5 and waits[1] == 1.5 and waits[3] is None
     assert waits[2] is not None and 60 < waits[2] <= 90
     assert waits[4] == 40  # by the clock of the server, a year behind this one
+    assert "Wait a little" in hints[0] and "Wait 120 minutes" in hints[5]
     await model.close()
 
 

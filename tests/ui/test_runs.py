@@ -105,7 +105,7 @@ async def test_a_workflow_begun_on_the_screen_asks_the_person_and_runs_to_its_en
         await me.until(lambda: "look: file_operations" in bench.text("#run-head") or model.seen)
         assert "Look at hall" in model.seen[0][-1].text
         await me.until(lambda: "gate" in bench.text("#run-head"))
-        assert "read" in bench.text("#run-head")
+        assert "read" in bench.text("#run-head") and "room hall" in bench.text("#run-head")
         steps = bench.text("#run-steps Static")
         assert ["◐ look" in steps, "after look" in steps, "○ paint" in steps] == [True] * 3
         assert "colours/look: read" in me.app.chat.status.standing.phase
@@ -120,7 +120,8 @@ async def test_a_workflow_begun_on_the_screen_asks_the_person_and_runs_to_its_en
         await me.send("/workflow")
         await me.until(lambda: isinstance(me.app.screen, RunsScreen))
         assert "✓ paint" in bench.text("#run-steps Static")
-        assert "workflow_completed" in bench.text("#run-events Static")
+        events = bench.text("#run-events Static")
+        assert "workflow_completed" in events and "None" not in events
 
 
 @pytest.mark.requirement("ui:runs")
@@ -241,6 +242,22 @@ async def test_a_run_s_transcript_opens_in_the_chat(stage: Stage, model: RawMode
         session = me.bench.current.session
         assert session is not None
         assert session.conversation == ConversationId(step.conversation)
+
+
+@pytest.mark.requirement("ui:runs")
+async def test_a_run_that_failed_or_waits_for_approval_is_reported_with_the_way_on(
+    stage: Stage, model: RawModel
+) -> None:
+    define(stage, FLOW.replace("tools: [read]", "kind: llm, attempts: 1, output: {type: array}"))
+    model.answers += [[TextDelta("no list")] for _ in range(4)]
+    async with driven(app_over(stage)) as me:
+        await begin(me, stage)
+        await me.until(lambda: "colours is failed" in me.transcript())
+        assert "To try again: /workflow, then t" in me.transcript()
+        await me.pilot.press("escape")
+        await me.send("/plan what is 5*3?")
+        await me.until(lambda: "To approve and run it: /workflow, then r" in me.transcript())
+        assert "✗ Workflow calculate" not in me.transcript()
 
 
 @pytest.mark.requirement("ui:runs")

@@ -112,6 +112,24 @@ def test_nothing_begins_or_goes_on_where_a_step_of_it_lacks_a_model(shell: Shell
     assert (run["originalTask"], run["finalAnswer"]) == ("what is 5*3?", "15")
 
 
+@pytest.mark.requirement("plans:cli", "workflow:cli")
+def test_what_to_do_is_said_after_a_wrong_id_a_failed_plan_and_one_without_a_planner(
+    shell: Shell,
+) -> None:
+    (shell.folder / "script.json").write_text(json.dumps([{"text": "Sorry."}]), "utf-8")
+    model = "--model", f"scripted:{shell.folder / 'script.json'}"
+    mistyped = shell("run", "exec_1", *model, code=1, group="plan")
+    assert "There is no execution 'exec_1'" in mistyped
+    failed = shell("new", "how do bees see", "--id", "t1", *model, code=1, group="plan")
+    assert "there is no plan in the answer" in failed
+    assert "To try again: sam-tui plan run t1" in failed
+    assert "To try again: sam-tui workflow retry t1" in shell("status", "t1")
+    shell("new", "weather in Rome", "--id", "t2", *model, group="plan")
+    assert "weather, which has no step that plans" in shell(
+        "replan", "t2", *model, code=1, group="plan"
+    )
+
+
 BANK = [
     "task_definition.md", "current_working_context.json", "key_decisions_and_learnings.md",
     "final_answer_archive.md", "execution_log_summary.md", "task_state.json", "journal.json",

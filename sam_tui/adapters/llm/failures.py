@@ -270,7 +270,7 @@ _WORDS: Mapping[type[errors.ModelError], tuple[str, str]] = {
     ),
     errors.ModelLimited: (
         "{where} limits requests",
-        "Wait a little, or choose another model.",
+        "Wait {wait}, or choose another model.",
     ),
     errors.ModelCut: (
         "{where} broke off the answer",
@@ -294,7 +294,9 @@ def _words(
         variable = source.key_variable or "SAM_TUI_API_KEY"
         text, hint = _WORDS[kind]
         words = text.format(where=where, model=source.model)
-        return words + code, hint.format(variable=variable)
+        seconds = refusal.retry_after or 0.0
+        wait = f"{round(seconds / 60):.6g} minutes" if seconds > 90 else "a little"
+        return words + code, hint.format(variable=variable, wait=wait)
     if refusal.status == 402 or re.search(_QUOTA, f"{refusal.code} {refusal.message}"):
         return f"{where} requires payment{code}", "Check the account's credit and limits."
     if re.search(_NO_TOOLS, refusal.message):

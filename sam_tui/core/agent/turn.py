@@ -321,7 +321,7 @@ class Turn:
         delay = self._engine.retry.delay(attempt, error)
         if delay is None or self._budget.spent:
             raise error
-        tries = (attempt, self._engine.retry.attempts(error))
+        tries = (attempt, self._engine.retry.attempts(error) - 1)
         why = self._engine.executor.shield.redact(str(error))  # it may have the key in it
         self._engine.bus.publish(ModelRetried(self._conversation, *tries, delay, why, error.status))
         self._fold = Fold()

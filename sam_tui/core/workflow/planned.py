@@ -141,7 +141,9 @@ class PlannedTasks:
     def _plan_step(self, task_id: str) -> StepView:
         plans = [s for s in self._workflows.records.steps(task_id) if s.kind == "plan"]
         if not plans:
-            raise WorkflowRefused("step_not_plan", f"Execution {task_id} has no plan.")
+            name = self._workflows.records.execution(task_id).workflow
+            why = f"Execution {task_id} follows the workflow {name}, which has no step that plans."
+            raise WorkflowRefused("step_not_plan", why)
         return plans[-1]
 
     def _material(self, task_id: str) -> str:

@@ -326,9 +326,14 @@ class WorkflowRuns:
             if self._driven.get(execution) is mine:
                 del self._driven[execution]
             self.show_phase()
-        level = "info" if view.state in ("completed", "paused") else "error"
+        level = "info" if view.state in ("completed", "paused", "idle") else "error"
         reason = f": {view.reason}" if view.reason else ""
         text = f"Workflow {view.workflow} is {view.state} ({view.progress} steps){reason}"
+        then = {
+            "idle": "To approve and run it: /workflow, then r",
+            "failed": "To try again: /workflow, then t",
+        }
+        text = "\n".join(filter(None, (text, then.get(view.state))))
         answer = self._answer_of(view)
         self._context.notice(f"{text}\n{answer}" if answer else text, level)
         self._say(text)

@@ -59,7 +59,7 @@ def run_line(view: "ExecutionView") -> Content:
 
 
 def head_lines(view: "ExecutionView", steps: "Sequence[StepView]") -> Content:
-    """The state of a run: gate, budgets, and the question that it asks."""
+    """The state of a run: its inputs, gate, budgets, and the question that it asks."""
     _, style = _STATES[view.state]
     lines = [
         Content.assemble(
@@ -67,6 +67,8 @@ def head_lines(view: "ExecutionView", steps: "Sequence[StepView]") -> Content:
             (f"{view.progress} steps · {one_line(view.id, 40)}", "$text-muted"),
         )
     ]
+    if view.params_json != "{}":
+        lines.append(Content(_words(view.params_json)).stylize("$text-muted"))
     if view.reason:
         lines.append(Content(one_line(view.reason)).stylize("$warning"))
     for step in steps:
@@ -140,4 +142,5 @@ def event_lines(events: "Sequence[EventRow]") -> Content:
 
 def _words(data: str) -> str:
     fields: dict[str, object] = json.loads(data)
-    return one_line("  ".join(f"{name} {value}" for name, value in fields.items()), 80)
+    words = (f"{name} {value}" for name, value in fields.items() if value not in (None, ""))
+    return one_line("  ".join(words), 80)

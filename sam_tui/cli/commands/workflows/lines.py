@@ -104,6 +104,10 @@ def execution_lines(view: ExecutionView, steps: tuple[StepView, ...] = ()) -> li
         lines.append(f"  It asks: {view.question.prompt}")
         lines.append(f"  Answer: sam-tui workflow decide {view.id} <choice>, of")
         lines.append(f"    {', '.join(view.question.choices)}")
+    if steps and view.state in ("failed", "diverged"):
+        lines.append(
+            f"  To try again: sam-tui workflow retry {view.id}, then workflow run {view.id}"
+        )
     return lines
 
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _MARKS = {"COMPLETED": "x", "RUNNING": ">", "FAILED": "!", "SKIPPED": "-"}
 _LARGEST = 1_000_000
 """The most bytes, and characters, of a plan in a file."""
-_ID = re.compile("exec_[0-9a-f]{24}")
-"""An id that the program made, which is no task."""
+_ID = re.compile(r"exec_\w*")
+"""An id of the program's, perhaps mistyped, and no task in words."""
 
 
 @click.group("plan", short_help="Plans: a task as stages for worker roles.")
@@ -137,7 +137,7 @@ def show_command(**values: Any) -> int:
         return _show(at, _tasks(at.workflows), values["task"])
 
 
-@plan_group.command("export", short_help="Write a plan in the format of seed 002.")
+@plan_group.command("export", short_help="Print a plan as JSON, or write its memory bank.")
 @click.argument("task", metavar="ID")
 @click.option("--format", "form", type=click.Choice(["seed", "result", "bank"]), default="seed")
 @click.option(
@@ -234,7 +234,9 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
 def _show(at: WorkflowConsole, tasks: "PlannedTasks", task: str) -> int:
     result = tasks.result(task)
     view = at.workflows.records.execution(task)
-    at.show(result, [*_lines(result, task), *_used(*at.workflows.records.used(task))])
+    failed = view.state in ("failed", "diverged")
+    more = [f"To try again: sam-tui plan run {task}"] if failed else []
+    at.show(result, [*_lines(result, task), *_used(*at.workflows.records.used(task)), *more])
     return 0 if result["success"] else exit_code(view)
 
 

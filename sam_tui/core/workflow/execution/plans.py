@@ -51,7 +51,8 @@ def read_plan(case: ExecutionCase, plan: str, items_given: object) -> tuple[Step
         _read_steps(case, plan, items, reader)
     count = len(reader.steps)
     if not items:
-        faults = ["steps must be a list that is not empty"]
+        lead = "there is no plan in the answer: " if items_given is None else ""
+        faults = [f"{lead}steps must be a list that is not empty"]
     elif not count and not reader.faults:
         faults = ["there is no sub-task in any stage"]
     elif count > MOST_CHILDREN:
