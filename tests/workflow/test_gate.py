@@ -220,6 +220,8 @@ def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench
     )
     assert (claimed.step, json.loads(claimed.data_json)) == ("look", {"driver": "d"})
     records, step = bench.workflows.records, (done.execution_id, "look")
+    (attempt,) = records.reader.attempts(done.execution_id, step="look")
+    assert (attempt.driver, attempt.conversation) == ("d", "step")
     gate = conversation_gate(lambda: records.phase("step"), step)
     assert gate("voice.murmur") == ""
     assert gate("workflow.advance") == ""
