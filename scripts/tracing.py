@@ -79,13 +79,13 @@ class Marks:
 
 RAN = Marks()
 SECONDS: dict[str, float] = {}
-_traces = {"here": False}
+TRACES = {"here": False}
 
 
 def pytest_configure(config: "pytest.Config") -> None:
     """Whether tests are traced, and by this process: not by the one that hands them out."""
     workers = config.getoption("numprocesses", 0)
-    _traces["here"] = os.path.exists(MARKS) and (not workers or hasattr(config, "workerinput"))
+    TRACES["here"] = os.path.exists(MARKS) and (not workers or hasattr(config, "workerinput"))
 
 
 def pytest_collection_modifyitems(config: "pytest.Config", items: "list[pytest.Item]") -> None:
@@ -107,26 +107,31 @@ def named(items: "list[pytest.Item]", names: list[str]) -> "list[pytest.Item]":
 
 def pytest_collection_finish() -> None:
     """What ran so far ran while modules were imported, for all tests: it goes with no name."""
-    if _traces["here"]:
-        append(LINES, f"{','.join(map(str, RAN.numbers))} \n")
+    if TRACES["here"]:
+        _write_lines("")
 
 
-def pytest_runtest_logstart() -> None:
-    """What runs from now on is another test."""
-    if _traces["here"]:
-        RAN.clear()
+def pytest_runtest_makereport(item: "pytest.Item", call: "pytest.CallInfo[None]") -> None:
+    """Sum up what a test takes: workers report no set-up and no end that passed."""
+    SECONDS[item.nodeid] = SECONDS.get(item.nodeid, 0.0) + call.duration
 
 
 def pytest_runtest_logreport(report: "pytest.TestReport") -> None:
-    """Sum up what a test took, and write down how it ended and what it reached."""
-    test = report.nodeid
-    SECONDS[test] = SECONDS.get(test, 0.0) + report.duration
+    """Write down what failed."""
     if report.failed and os.path.exists(FAILED):
-        append(FAILED, f"{test}\n")
-    if not _traces["here"]:
-        return
-    if report.when == "teardown" or report.failed:
-        outcome = "failed" if report.failed else "passed"
-        append(TESTS, f"{outcome} {SECONDS[test]:.3f} {test}\n")
-    if report.when == "teardown":
-        append(LINES, f"{','.join(map(str, RAN.numbers))} {test}\n")
+        append(FAILED, f"{report.nodeid}\n")
+    if report.failed and TRACES["here"]:
+        append(TESTS, f"failed {SECONDS[report.nodeid]:.3f} {report.nodeid}\n")
+
+
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    """Write down that a test ended and what it reached."""
+    if TRACES["here"]:
+        append(TESTS, f"passed {SECONDS[nodeid]:.3f} {nodeid}\n")
+        _write_lines(nodeid)
+
+
+def _write_lines(test: str) -> None:
+    """Write down what ran under a name; what runs from now on is another test."""
+    append(LINES, f"{','.join(map(str, RAN.numbers))} {test}\n")
+    RAN.clear()

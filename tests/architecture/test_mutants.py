@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from scripts import tracing
 from scripts.breaks import Mutant, fatal, mutants_of
 from scripts.copies import ROOT, BrokenError, Copy, Forks, Trace
 from scripts.mutants import drawn, excused, prove, table
@@ -201,3 +202,34 @@ def test_what_has_probes_does_the_same_and_marks_the_lines_that_run() -> None:
         "nothing": {ENTRY, 6, 8, 9},
         "above": {ENTRY, 6, 8, 11, 12, 13},
     }
+
+
+@pytest.mark.requirement("framework:assembled")
+def test_a_trace_has_every_test_of_a_worker(
+    tmp_path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conftest: Any = next(
+        plugin
+        for plugin in pytestconfig.pluginmanager.get_plugins()
+        if getattr(plugin, "__file__", "") == str(ROOT / "tests" / "conftest.py")
+    )
+
+    def reported(item: Any, call: Any) -> pytest.TestReport:
+        return pytest.TestReport.from_item_and_call(item, call)
+
+    hooks = pytest.PytestPluginManager()
+    hooks.register(SimpleNamespace(pytest_runtest_makereport=reported))
+    hooks.register(tracing)
+    for name in ("LINES", "TESTS"):
+        monkeypatch.setattr(tracing, name, str(tmp_path / name))
+    monkeypatch.setitem(tracing.TRACES, "here", True)
+    item = SimpleNamespace(
+        nodeid="test_it.py::test_doubled", location=("test_it.py", 1, "test_doubled"),
+        config=SimpleNamespace(workerinput={}, getoption=dict[str, bool]().get), ihook=hooks.hook,
+        session=SimpleNamespace(shouldfail="", shouldstop=""), _request=True, keywords={},
+        user_properties=[], _report_sections=[],
+    )  # fmt: skip
+    conftest.pytest_runtest_protocol(item, None)
+    (row,) = tracing.read(tracing.TESTS)
+    assert (row.split()[0], row.split()[2]) == ("passed", item.nodeid)
+    assert len(tracing.read(tracing.LINES)) == 1

@@ -131,35 +131,28 @@ def test_nothing_is_written_outside_while_a_folder_and_a_link_trade_places(
 
 
 @pytest.mark.requirement("files:no-follow")
-def test_nothing_outside_is_read_while_a_file_and_a_link_trade_places(
-    files: LocalFiles, tmp_path: Path
-):
-    root = tmp_path / "ws"
-    root.mkdir()
+@pytest.mark.parametrize(
+    ("swapped", "why"),
+    [("link", "changed while it was being checked"), ("pipe", "not a regular one")],
+)
+def test_what_takes_the_place_of_a_file_just_before_it_is_opened_is_not_read(
+    files: LocalFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swapped: str, why: str
+) -> None:
+    file = tmp_path / "ws/f"
+    file.parent.mkdir()
+    file.write_bytes(b"mine")
     (tmp_path / "outside").write_bytes(b"secret")
-    (root / "f").write_bytes(b"mine")
-    (root / "link").symlink_to(tmp_path / "outside")
-    stop = threading.Event()
+    opened = os.open
 
-    def trade() -> None:
-        while not stop.is_set():
-            exchange(root / "f", root / "link")
+    def swap(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == file.name:
+            file.unlink()
+            file.symlink_to("../outside") if swapped == "link" else os.mkfifo(file)
+        return opened(path, flags, mode, dir_fd=dir_fd)
 
-    thread = threading.Thread(target=trade)
-    thread.start()
-    seen: list[bytes] = []
-    refused = 0
-    try:
-        for _ in range(3000):
-            try:
-                seen.append(files.read(at(root, "f"), limit=10))
-            except ToolError:
-                refused += 1
-    finally:
-        stop.set()
-        thread.join()
-    assert refused > 0
-    assert set(seen) == {b"mine"}
+    monkeypatch.setattr(os, "open", swap)
+    with pytest.raises(ToolError, match=why):
+        files.read(at(file.parent, file.name), limit=10)
 
 
 @pytest.mark.requirement("files:no-follow")

@@ -107,9 +107,9 @@ async def test_a_project_scope_is_written_down_and_holds_in_the_next_program(
     decision = await here.decide(CommandAccess("npm run build"))
     assert decision.allowed
     assert "in this folder" in decision.scope
-    assert (await here.decide(CommandAccess("npm run build"), conversation=BOB)).rule.startswith(
-        "user:grant_"
-    )
+    again = await here.decide(CommandAccess("npm run build"), conversation=BOB)
+    assert again.rule.startswith("user:grant_")
+    assert f"in {here.workspace.root}" in again.reason
     assert here.explain(CommandAccess("touch x")).outcome == "ask"
     text = Path(saved.path).read_text(encoding="utf-8")  # noqa: ASYNC240 - a test waits for no one
     assert (

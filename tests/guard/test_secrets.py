@@ -225,6 +225,8 @@ def test_code_that_spells_a_secret_place_and_files_of_the_workspace_are_asked(
     assert here.explain(CommandAccess("ls ~")).rule == "read-only"  # it copies nothing below it
     ruled = ward(rules='[[rule]]\neffect = "allow"\npath = ".env"\naccess = "read"\n')
     assert ruled.explain(CommandAccess("cat .env")).outcome == "allow"
+    asking = ward(mode="bypass", rules='[[rule]]\neffect = "ask"\npath = "~/.ssh/id_rsa"\n')
+    assert asking.explain(CommandAccess("cat ~/.ssh/id_rsa")).outcome == "deny"
 
 
 @pytest.mark.requirement("guard:guarded-files")

@@ -118,6 +118,7 @@ async def test_a_hook_is_told_what_the_convention_says_under_the_names_of_the_sc
     assert before["cwd"] == str(place.workspace)
     assert before["session_id"] == "c1"
     assert before["permission_mode"] == "ask"
+    assert set(before["tool_input"]) == {"filePath", "content"}  # what the call gives, no defaults
     assert before["tool_input"]["filePath"] == "a.txt"
     assert before["tool_input"]["content"].startswith("<secret:")
     assert before["tool_use_id"].startswith("call_")

@@ -123,12 +123,14 @@ def test_a_file_whose_mode_cannot_be_changed_is_read_and_other_faults_are_told(
 ) -> None:
     with closing(open_storage(data_dir)) as storage:
         storage.conversations.create(C, "/w")
-    (data_dir / "sam.db").chmod(0o644)
+    number = errno.EPERM
 
     def refuse(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(Path, "chmod", refuse)
+    open_storage(data_dir).close()  # no mode is to be changed
+    os.chmod(data_dir / "sam.db", 0o644)
     for number in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT):
         with closing(open_storage(data_dir, reads=True)) as storage:
             assert storage.conversations.find(C) is not None, errno.errorcode[number]

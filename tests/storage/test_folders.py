@@ -147,19 +147,24 @@ def test_results_kept_before_files_are_still_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("headless:storage-private")
-def test_another_user_s_folder_in_which_everybody_can_write_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("mode", [0o777, 0o755])
+def test_another_user_s_folder_keeps_its_mode_and_is_refused_where_everybody_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
 ) -> None:
-    data_dir = tmp_path / "open"
+    data_dir = tmp_path / "theirs"
     data_dir.mkdir()
-    data_dir.chmod(0o777)
+    data_dir.chmod(mode)
     if os.geteuid() == 0:
         os.chown(data_dir, 4321, 4321)
     else:
         monkeypatch.setattr(os, "geteuid", lambda: 4321)
-    with pytest.raises(StorageError, match="belongs to another user, and anybody can write"):
-        open_storage(data_dir)
-    assert list(data_dir.iterdir()) == []
+    if mode == 0o777:
+        with pytest.raises(StorageError, match="belongs to another user, and anybody can write"):
+            open_storage(data_dir)
+        assert list(data_dir.iterdir()) == []
+    else:
+        open_storage(data_dir).close()
+    assert stat.S_IMODE(data_dir.stat().st_mode) == mode
 
 
 @pytest.mark.requirement("headless:storage-private")

@@ -148,6 +148,7 @@ async def test_a_conversation_with_nothing_but_a_waiting_prompt_is_kept(stage: S
     root = stage.runtime.workspace.root
     store.create(only, root)
     store.keep_queued(only, ["say \ud800 it"])
+    assert store.queued(only) == ["say \ufffd it"]
     assert not store.remove_unused(before=float("inf"))
     latest = store.latest(root)
     assert latest is not None and latest.id == only

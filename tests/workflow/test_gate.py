@@ -21,7 +21,15 @@ from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.offer import canonical, tool_schema
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.run import EvidenceRecorder
-from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, conversation_gate, covers, spelled
+from sam_tui.core.workflow.gate import (
+    GROUPS,
+    UNGATED,
+    allows,
+    conversation_gate,
+    covers,
+    spelled,
+    subagent_gate,
+)
 from sam_tui.core.workflow.views import WorkflowRefused
 from tests.fakes.engine_kit import Kit, example_tools
 from tests.workflow.bench import DONE, Bench, open_kit
@@ -220,6 +228,8 @@ def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench
     )
     assert (claimed.step, json.loads(claimed.data_json)) == ("look", {"driver": "d"})
     records, step = bench.workflows.records, (done.execution_id, "look")
+    (attempt,) = records.reader.attempts(done.execution_id, step="look")
+    assert (attempt.driver, attempt.conversation) == ("d", "step")
     gate = conversation_gate(lambda: records.phase("step"), step)
     assert gate("voice.murmur") == ""
     assert gate("workflow.advance") == ""
@@ -230,6 +240,10 @@ def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench
     other = bench.workflows.start("flow")
     bench.workflows.claims.claim(other.execution_id, "look", driver="d", conversation="step")
     assert "is over" in gate("voice.murmur")
+    beneath = subagent_gate(gate)
+    for verb in ("status", "advance", "plan", "start", "replan", "retry"):
+        assert "not allowed in a subagent of a step" in beneath(f"workflow.{verb}"), verb
+    assert beneath("voice.murmur") == gate("voice.murmur")
 
 
 @pytest.mark.requirement("workflow:reminder")

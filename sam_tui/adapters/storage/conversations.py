@@ -1,6 +1,5 @@
 """Conversations in SQLite: a row for each conversation with its totals, a row for each message."""
 
-import json
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -291,9 +290,8 @@ class SqliteConversations:
         return [str(text) for text in json_value(rows[0][0])] if rows else []
 
     def _keep_texts(self, conversation: ConversationId, column: str, texts: Sequence[str]) -> None:
-        body = storable(json.dumps(list(texts), ensure_ascii=False))
         with self._writers.writing(conversation) as connection:
-            values = (body, storable(conversation))
+            values = (json_text(list(texts)), storable(conversation))
             connection.execute(f"UPDATE conversations SET {column} = ? WHERE id = ?", values)
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None:
