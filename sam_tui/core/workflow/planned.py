@@ -130,7 +130,7 @@ class PlannedTasks:
         if view.state not in ("completed", "abandoned"):
             ahead = [s for s in records.steps(task_id) if s.status not in ("completed", "skipped")]
             self._require_models(ahead, service or records.service(task_id))
-        if view.question is not None and "approve" in view.question.choices:
+        if view.awaits_approval:
             self._workflows.steer("decide", task_id, "approve")
         elif view.state in ("failed", "diverged"):
             self._workflows.steer("retry", task_id)
@@ -186,8 +186,7 @@ def final_answer(steps: Sequence[StepView]) -> str | None:
 
 def _is_planned(view: ExecutionView) -> bool:
     """Whether it waits with a plan for approval, what ``PLAN_ONLY`` asks for; a template is held back."""
-    approvable = view.question is not None and "approve" in view.question.choices
-    return approvable or view.state == "idle"
+    return view.awaits_approval or view.state == "idle"
 
 
 def _message(view: ExecutionView) -> str:

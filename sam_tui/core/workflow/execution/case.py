@@ -57,14 +57,8 @@ CAPABILITIES = "/capabilities"
 """The key, among the pins of personas, of a planner's capabilities; no persona has this name."""
 
 
-@lru_cache(maxsize=256)
-def _parse_definition(text: str) -> WorkflowDefinition:
-    return WorkflowDefinition.model_validate_json(text)
-
-
-@lru_cache(maxsize=1024)
-def _parse_step(text: str) -> Step:
-    return Step.model_validate_json(text)
+_parse_definition = lru_cache(256)(WorkflowDefinition.model_validate_json)
+_parse_step = lru_cache(1024)(Step.model_validate_json)
 
 
 def stored_execution(reader: WorkflowReader, execution: str) -> ExecutionRow:
@@ -176,14 +170,17 @@ class ExecutionCase:
         """Return the refusal of an action on this execution, which its details name."""
         return WorkflowRefused(code, message, hint=hint, execution_id=self.row.id, **details)
 
-    def require_running(self) -> None:
-        """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs."""
+    def require_running(self, reopening: str = "") -> None:
+        """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs.
+
+        ``reopening`` is the hint about one that ended.
+        """
         state = self.row.state
         if state == "running":
             return
         code, hint = "execution_paused", "Resume it first."
         if state in ENDED:
-            code, hint = "execution_closed", ""
+            code, hint = "execution_closed", reopening
         raise self.refusal(code, f"Execution {self.row.id} is {state}.", hint=hint, state=state)
 
     def require_open(self, step: str, attempt: str = "") -> AttemptRow:

@@ -37,11 +37,10 @@ class RecordedCall:
 
 def finish(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
     """Take a step's output: complete the step, or handle its failure."""
-    step = attempt.step
-    stored = json.dumps(output.stored(), ensure_ascii=False)
-    attempt = replace(attempt, output_json=stored)
+    stored = output.stored()
+    attempt = replace(attempt, output_json=json.dumps(stored, ensure_ascii=False))
     _keep(case, attempt, output)
-    judged = _judged(case, attempt, output)
+    judged = _judged(case, attempt, output, stored)
     failures = judged.failures
     if not output.success:
         reported = Failure("success", output.summary or "it was reported as failed", {})
@@ -50,19 +49,19 @@ def finish(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None
         on_fail = judged.on_fail if output.success else None
         fail_step(case, attempt, failures, on_fail=on_fail, percent=judged.percent)
         return
-    if case.spec(step).kind == "plan":
-        _finish_plan(case, attempt, output)
-        return
-    complete(case, attempt, output.stored())
-
-
-def _finish_plan(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
-    """Take a plan; where it is to be approved, the execution waits for a person."""
-    step, items = attempt.step, plan_items(output.stored())
-    if items == []:
+    items = plan_items(stored)
+    if case.spec(attempt.step).kind != "plan":
+        complete(case, attempt)
+    elif items == []:
         _give_up_plan(case, attempt, output.summary)
-        return
-    complete(case, attempt, output.stored())
+    else:
+        _finish_plan(case, attempt, items)
+
+
+def _finish_plan(case: ExecutionCase, attempt: AttemptRow, items: object) -> None:
+    """Take a plan; where it is to be approved, the execution waits for a person."""
+    step = attempt.step
+    complete(case, attempt)
     adopt(case, step, read_plan(case, step, items))
     review = fill_text(case.spec(step).review, case.scope(step)).lower()
     if review == "true" and not case.unit.events(EventQuery(case.row.id, "plan_approved", step)):
@@ -81,10 +80,9 @@ def _give_up_plan(case: ExecutionCase, attempt: AttemptRow, why: str) -> None:
     end(case, "failed", reason)
 
 
-def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, object]) -> None:
-    """The attempt succeeded: its item, or its step, is done."""
-    row = case.steps[attempt.step]
-    text = json.dumps(stored, ensure_ascii=False)
+def complete(case: ExecutionCase, attempt: AttemptRow) -> None:
+    """The attempt succeeded with its output: its item, or its step, is done."""
+    row, text = case.steps[attempt.step], attempt.output_json
     case.close_attempt(attempt, "completed", output=text)
     seconds = round(case.now - attempt.started_at, 3)
     if attempt.task is not None:
@@ -96,10 +94,11 @@ def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, object]
     case.record("step_completed", row.id, attempt.id, seconds=seconds)
 
 
-def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Judged:
+def _judged(
+    case: ExecutionCase, attempt: AttemptRow, output: StepOutput, stored: dict[str, object]
+) -> Judged:
     guards = case.spec(attempt.step).guards
-    scope = case.scope(attempt.step, case.item(attempt))
-    scope["output"] = output.stored()
+    scope = {**case.scope(attempt.step, case.item(attempt)), "output": stored}
     evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
     data = output.model_extra or {}
     # Seed 000 has a field of its own for the claim that all is done.
@@ -118,8 +117,7 @@ def _keep(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
         origin = {"source_execution_id": case.row.id, "step": attempt.step, "source_agent": source}
         suggested = draft.model_copy(update={**origin, "accepted": False})
         row = save_finding(case.unit, suggested, case.now)
-        severity = row.severity
-        case.record("finding_added", row.step, attempt.id, finding=row.id, severity=severity)
+        case.record("finding_added", row.step, attempt.id, finding=row.id, severity=row.severity)
 
 
 def keep_artifact(case: ExecutionCase, attempt: AttemptRow, draft: ArtifactDraft) -> ArtifactRow:
@@ -173,6 +171,6 @@ def accept(case: ExecutionCase, step: str) -> None:
     row = case.steps[step]
     task = row.cursor if case.spec(step).each and row.cursor >= 0 else None
     attempt = case.open_attempt(replace(row, status="pending"), task)
-    complete(case, attempt, stored)
+    complete(case, replace(attempt, output_json=json.dumps(stored, ensure_ascii=False)))
     if case.spec(step).kind == "plan":
         adopt(case, step, read_plan(case, step, plan_items(stored)))

@@ -83,18 +83,13 @@ class FindingDraft(BaseModel):
     )
     severity: Literal["info", "low", "medium", "high", "critical"] = "info"
     scope: Literal["global", "project", "system"] = "system"
-    project_id: str = Field(default="", max_length=200)
+    project_id: str = Field(default="", max_length=200, coerce_numbers_to_str=True)
     tags: tuple[str, ...] = Field(default=(), max_length=20)
     source_execution_id: str = ""
     source_agent: str = ""
     step: str = ""
     accepted: bool = False
     metadata: dict[str, object] = Field(default_factory=dict[str, object])
-
-    @field_validator("project_id", mode="before")
-    @classmethod
-    def _text(cls, value: object) -> object:
-        return str(value) if isinstance(value, int) else value
 
     def require_project(self) -> None:
         """Raise ``ValueError`` unless a project is named exactly for the scope ``project``."""

@@ -139,7 +139,6 @@ def end(
             case.put(row, status="pending")
     case.change(question_json="")
     case.move(state, reason)
-    case.reach("diverged" if state == "diverged" else "failed")
 
 
 def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:

@@ -45,9 +45,7 @@ def _resume(case: ExecutionCase, _: str) -> Advanced:
         return advanced(case, "started")
     require_next(case.row.id, case.row.state, "running")
     if case.row.state in ENDED:
-        state, hint = case.row.state, "Open it again with retry."
-        message = f"Execution {case.row.id} is {state}."
-        raise case.refusal("execution_closed", message, hint=hint, state=state)
+        case.require_running("Open it again with retry.")
     _require_no_plan(case)
     if question := case.row.question:
         return _answer(case, question, "retry")
@@ -99,7 +97,7 @@ STEERING: Final[Mapping[VerbName, Callable[[ExecutionCase, str], Advanced]]] = {
 
 def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
     """Put a plan in the place of a plan step's. Raises ``WorkflowRefused``."""
-    reviewed = _waits_for_approval(case)
+    reviewed = case.row.awaits_approval
     if not reviewed:
         case.require_running()
     row = case.steps.get(step)
@@ -168,15 +166,9 @@ def _answer(case: ExecutionCase, question: StepQuestion, text: str) -> Advanced:
     return settled(case)
 
 
-def _waits_for_approval(case: ExecutionCase) -> bool:
-    """Whether it is paused with a plan that a person is to approve."""
-    question = case.row.question
-    return question is not None and "approve" in question.choices
-
-
 def _require_no_plan(case: ExecutionCase) -> None:
     """Raise ``WorkflowRefused`` (``plan_unapproved``) where a plan waits for a person's approval."""
-    if _waits_for_approval(case):
+    if case.row.awaits_approval:
         hint = "Decide with approve, retry or abort."
         raise case.refusal("plan_unapproved", "The plan waits for approval.", hint=hint)
 
