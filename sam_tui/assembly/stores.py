@@ -175,10 +175,8 @@ class Stores(Configuration):
         sources = DefinitionSources(
             self.extensions.own_definitions,
             PROJECT_DEFINITIONS,
-            self.workspace.root,
             self.files,
-            lambda: self.trust.trusted,
-            self.trust.vouches,
+            self.trust,
             self.shield.redact,
             self.bundles,
         )
