@@ -33,11 +33,6 @@ class Configuration(Runtime):
             store = RecordedTrust(self.folders.config_dir, options.believed)
             state = store.state(workspace.root)
         self.trust = FolderTrust(workspace.root, store, state, ignored=ignored)
-        self.extensions = ExtensionPlaces(
-            self.folders.config_dir,
-            self.folders.home,
-            workspace.root,
-            lambda path: workspace.locate(path).root is None,
-        )
+        self.extensions = ExtensionPlaces(self.folders.config_dir, self.folders.home, workspace)
         limits = layers.turn_limits(options.max_turns, options.max_tokens, options.max_cost)
         super().__init__(limits, options.topic)

@@ -214,10 +214,8 @@ class AssembledRuntime(Permissions):
 
     def instructions(self) -> "Instructions | None":
         """The instructions; None if there are no files to read."""
-        readable = self.is_made("_instructions") or self.extensions.has_instructions(
-            self.trust.trusted, self.trust.nested
-        )
-        return self._instructions if readable else None
+        used = self.is_made("_instructions") or self.extensions.has_instructions(self.trust)
+        return self._instructions if used else None
 
     @once
     def _instructions(self):

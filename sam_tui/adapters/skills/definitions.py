@@ -20,6 +20,7 @@ from sam_tui.core.ports.prompts import (
     FileProblem,
 )
 from sam_tui.core.text.plain import printable
+from sam_tui.folders import PROJECT_DEFINITIONS
 
 LARGEST = 65_536
 """The most bytes of a file."""
@@ -39,8 +40,6 @@ class DefinitionSources:
 
     personal: tuple[str, ...]
     """The person's folders; each contains one folder for each kind of definition."""
-    project: tuple[str, ...]
-    """The same folders of the project, relative to the workspace."""
     files: Files
     trust: FolderTrust
     clean: Callable[[str], str]
@@ -84,7 +83,7 @@ class FileDefinitions:
             yield os.path.realpath(os.path.join(folder, kind)), FileOrigin("user")
         if (trust := sources.trust).trusted:
             project = FileOrigin("project", trust.folder, vouches=trust.vouches)
-            for name in sources.project:
+            for name in PROJECT_DEFINITIONS:
                 yield os.path.join(trust.folder, name, kind), project
         for bundle in sources.bundles() if kind != "rules" else ():
             yield os.path.join(bundle.folder, kind), FileOrigin.of_bundle(bundle)

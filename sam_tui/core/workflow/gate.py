@@ -121,9 +121,7 @@ def subagent_gate(outer: Gate | None = None) -> Gate:
 def conversation_gate(
     phase: Callable[[], Phase | None], scope: tuple[str, str] | None = None
 ) -> Gate:
-    """A gate that looks up the phase at every call. Without a phase everything passes.
-
-    Refusals name the phase, the call and the allowed tools.
+    """A gate that looks up the phase at every call; without one everything passes.
 
     ``scope`` is the execution and step that the conversation was made for: it does that step and
     nothing else. Once the step is over nothing passes, and the verbs of who runs it never do.

@@ -235,16 +235,11 @@ class ExecutionCase:
         if state in ENDED:
             self.record(f"workflow_{state}", reason=reason, total_steps=len(self.steps))
 
-    def close_attempt(
-        self, attempt: AttemptRow, status: AttemptStatus, *, error: str = "", output: str = ""
-    ) -> AttemptRow:
-        """End an attempt and make its other tokens useless."""
-        row = replace(attempt, status=status, error=error, ended_at=self.now)
-        row = replace(row, output_json=output or row.output_json)
-        self.unit.save(row)
+    def close_attempt(self, attempt: AttemptRow, status: AttemptStatus, error: str = "") -> None:
+        """End an attempt, with its output if it has one, and make its other tokens useless."""
+        self.unit.save(replace(attempt, status=status, error=error, ended_at=self.now))
         self.unit.revoke_tokens(attempt.id, f"attempt {status}")
         self.opened = [open_ for open_ in self.opened if open_.id != attempt.id]
-        return row
 
     def open_attempt(self, step: StepRow, task: int | None = None) -> AttemptRow:
         """Begin an attempt at a step; its token is minted once the transaction is settled."""

@@ -40,8 +40,10 @@ def verify(tasks: Sequence[TaskRow], *, claimed: bool, threshold: float = THRESH
     elif busy:
         rule, reason = "in_progress", f"{busy} tasks are still in progress"
     elif claimed and critical and percent < 100:
-        why = "success is claimed at {} % with critical tasks listed"
-        rule, reason = "consistency", why.format(percent)
+        rule, reason = (
+            "consistency",
+            f"success is claimed at {percent} % with critical tasks listed",
+        )
     return Verdict(percent, finished, len(critical), rule, reason)
 
 

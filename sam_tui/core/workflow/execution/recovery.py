@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -29,7 +29,7 @@ def fail_step(
     """End an attempt as failed and carry out the action of the guard, or else of the step."""
     error = "; ".join(failure.message for failure in failures) or "failed"
     case.failures.extend(failures)
-    case.close_attempt(attempt, status, error=error)
+    case.close_attempt(attempt, status, error)
     spec = case.spec(attempt.step)
     row = case.put(case.steps[attempt.step], error=error)
     case.record("step_failed", row.id, attempt.id, error=error, guards=[f.guard for f in failures])
@@ -95,12 +95,11 @@ def reopen(case: ExecutionCase, step: str, *, error: str, previous: bool = False
     case.put(row, status="pending", tries=0, cursor=cursor, error=error, completed_at=None)
 
 
-def cancel(case: ExecutionCase, steps: Iterable[str] | None, why: str) -> None:
+def cancel(case: ExecutionCase, steps: Collection[str] | None, why: str) -> None:
     """End the open attempts of some steps, or of all."""
-    named = None if steps is None else set(steps)
     for attempt in case.attempts():
-        if named is None or attempt.step in named:
-            case.close_attempt(attempt, "cancelled", error=why)
+        if steps is None or attempt.step in steps:
+            case.close_attempt(attempt, "cancelled", why)
             _put_back(case, case.steps[attempt.step], attempt)
             case.record("step_cancelled", attempt.step, attempt.id, reason=why)
 
