@@ -27,7 +27,7 @@ def fail_step(
     status: AttemptStatus = "failed",
 ) -> None:
     """End an attempt as failed and carry out the action of the guard, or else of the step."""
-    error = "; ".join(failure.message for failure in failures) or "failed"
+    error = "; ".join(failure.message for failure in failures)
     case.failures.extend(failures)
     case.close_attempt(attempt, status, error)
     spec = case.spec(attempt.step)
@@ -181,8 +181,7 @@ def _replan(
     if row.parent and spec.attempts is not None and row.tries < spec.attempts:
         _retry(case, row, attempt)
         return
-    kind = failures[0].guard if failures else ""
-    data = {"kind": kind, "tool": spec.tool, "error": row.error}
+    data = {"kind": failures[0].guard, "tool": spec.tool, "error": row.error}
     case.record("replan_due", row.id, attempt.id, **data)
     if case.definition.policy.on_failure == "finish-stage" and _beside(case, row):
         case.put(row, status="failed", completed_at=case.now)
