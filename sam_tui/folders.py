@@ -1,9 +1,13 @@
 """The folders of this program, its settings and data, and of a person's and a project's extensions."""
 
 import os
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sam_tui.core.authorization.paths.containment import Workspace
+    from sam_tui.core.authorization.trust import FolderTrust
 
 IMPORT_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder that this program is imported from, for processes that start without a search path."""
@@ -47,17 +51,13 @@ def _folder(kind: str) -> str:
 class ExtensionPlaces:
     """The places of a person's and a project's skills, hooks, bundles, instructions and definitions.
 
-    Whether something is there takes a look at the disk and loads no module. ``outside`` says whether a
-    path is not in the workspace ``root``.
+    Whether something is there takes a look at the disk and loads no module.
     """
 
-    def __init__(
-        self, config_dir: str, home: str, root: str, outside: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, config_dir: str, home: str, workspace: "Workspace") -> None:
         self._config_dir = config_dir
-        self._root = root
+        self._workspace = workspace
         self._personal = (config_dir, os.path.join(home, ".claude"))
-        self._outside = outside
 
     @property
     def has_bundles(self) -> bool:
@@ -76,10 +76,10 @@ class ExtensionPlaces:
         files = (self.settings_path(HOOKS), *self._below((PROJECT_HOOKS,)))
         return any(map(os.path.lexists, files)) or self.has_bundles
 
-    def has_instructions(self, trusted: bool, nested: Callable[[], object]) -> bool:
-        """Whether there is an instruction file that may be read; ``nested`` are those of folders below."""
+    def has_instructions(self, trust: "FolderTrust") -> bool:
+        """Whether there is an instruction file that may be read."""
         project = self._below((*INSTRUCTION_FILES, FURTHER_INSTRUCTIONS))
-        if trusted and (any(map(os.path.lexists, project)) or nested()):
+        if trust.trusted and (any(map(os.path.lexists, project)) or trust.nested()):
             return True
         personal = self.settings_path(INSTRUCTION_FILES[0])
         return os.path.lexists(personal) or self.has_definitions("rules")
@@ -101,4 +101,7 @@ class ExtensionPlaces:
         return any(map(self._outside, personal)) or any(map(os.path.isdir, project))
 
     def _below(self, names: tuple[str, ...]) -> list[str]:
-        return [os.path.join(self._root, name) for name in names]
+        return [os.path.join(self._workspace.root, name) for name in names]
+
+    def _outside(self, path: str) -> bool:
+        return self._workspace.locate(path).root is None

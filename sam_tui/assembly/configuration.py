@@ -6,6 +6,7 @@ from sam_tui.adapters.policy import AppFolders, RecordedTrust, SandboxTerms, rea
 from sam_tui.assembly.options import Options
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.trust import FolderTrust
+from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network
 from sam_tui.core.runtime import Runtime
 from sam_tui.folders import ExtensionPlaces
 
@@ -25,17 +26,13 @@ class Configuration(Runtime):
         layers.mode(options.mode)
         self.sandbox_terms = layers.sandbox(SandboxTerms(options.sandbox, options.network))
         """The confinement of commands: by options, else by the files."""
+        self.network: Network = self.sandbox_terms.network or DEFAULT_NETWORK
         ignored = (*layers.project.ignored, *options.notes)
         store, state = layers.trust, layers.state
         if options.believed is not None:
             store = RecordedTrust(self.folders.config_dir, options.believed)
             state = store.state(workspace.root)
         self.trust = FolderTrust(workspace.root, store, state, ignored=ignored)
-        self.extensions = ExtensionPlaces(
-            self.folders.config_dir,
-            self.folders.home,
-            workspace.root,
-            lambda path: workspace.locate(path).root is None,
-        )
+        self.extensions = ExtensionPlaces(self.folders.config_dir, self.folders.home, workspace)
         limits = layers.turn_limits(options.max_turns, options.max_tokens, options.max_cost)
         super().__init__(limits, options.topic)

@@ -9,7 +9,6 @@ from sam_tui.assembly.options import DEFAULT_TIMEOUT
 from sam_tui.assembly.sandbox import Processes
 from sam_tui.assembly.stores import once
 from sam_tui.core.errors import ConfigurationError, UsageError
-from sam_tui.core.events import Noticed
 from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.services import Online
 
@@ -80,10 +79,9 @@ class Providers(Processes):
             return model
         from sam_tui.core.agent.retry import FallbackModel
 
-        def notice(text: str) -> None:
-            self.publish(Noticed(None, "warning", self.shield.redact(text)))
-
-        return FallbackModel([model, *map(self.open_model, others)], self.clock.monotonic, notice)
+        models = [model, *map(self.open_model, others)]
+        redact = self.shield.redact
+        return FallbackModel(models, self.clock.monotonic, lambda text: self._warn(redact(text)))
 
     def _agent(self, line: str) -> "Model":
         """The model that the command line of another agent starts. Raises ``UsageError``."""

@@ -16,7 +16,6 @@ from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.authorization.request import TIMED_SECONDS, GuardTerms
 from sam_tui.core.ports.policy import TrustState
-from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network
 from sam_tui.settings.values import number_of_variable
 
 if TYPE_CHECKING:
@@ -43,10 +42,9 @@ class Permissions(Providers):
         ledger = FileLedger(self.folders.data_dir)
         self.at_close.callback(ledger.close)
         asks = options.attended or options.responder is not None
-
         terms = GuardTerms(
             layers.seconds or TIMED_SECONDS,
-            self._network,
+            self.network,
             options.rehearse,
             (lambda: self.package_sources.hosts()) if asks else no_sources,
             self.decisions,
@@ -58,13 +56,8 @@ class Permissions(Providers):
         trust.watch(follow)
         return guard
 
-    @property
-    def _network(self) -> Network:
-        return self.sandbox_terms.network or DEFAULT_NETWORK
-
     def _policy(self, layers: Layers) -> Policy:
         """Return the policy of the layers, with functions that look facts up at each judgement."""
-        network = self._network
 
         def watched() -> bool:
             return self.commands.confinement.kind == "live"
@@ -87,7 +80,7 @@ class Permissions(Providers):
         )
         return replace(
             policy.with_rules(self.options.denied),
-            unwatched=lambda: network == "hosts" and not watched(),
+            unwatched=lambda: self.network == "hosts" and not watched(),
             url_refusal=refusal,
             serves=serves,
             watched=watched,
@@ -105,7 +98,6 @@ class Permissions(Providers):
             options.strict_mcp_config,
             options.client_servers,
             self.folders.config_dir,
-            self.workspace.root,
             self.environ,
             self.trust,
             lambda: self.extensions.has_bundles,

@@ -126,6 +126,7 @@ class AssembledRuntime(Permissions):
         from sam_tui.core.agent.notes.notetaker import Notetaker
 
         options = self.options
+        by_rules = self.environ.get("SAM_TUI_COMPACTION") == "rules"
         prompt = PromptChoice(
             options.system_prompt, options.personality, options.prompt_text, options.prompt_appended
         )
@@ -152,7 +153,7 @@ class AssembledRuntime(Permissions):
             self.servers.arrive,
             lambda text: worded(text, self._offered_skills, lambda: self.definitions("commands")),
             self.layers.limits.answers,
-            notetaker=Notetaker(self.shield.redact, self.prices()) if self._notes_wanted else None,
+            notetaker=None if by_rules else Notetaker(self.shield.redact, self.prices()),
             recorder=CallRecorder(
                 self.calls, self.clock, self.prices(), self.shield.redact, self.todos.current
             ),
@@ -164,11 +165,6 @@ class AssembledRuntime(Permissions):
         from sam_tui.core.prompt.attachments import Attachments
 
         return Attachments(self.files, self.budgets.model)
-
-    @property
-    def _notes_wanted(self) -> bool:
-        """Whether a model writes notes on messages that leave the context."""
-        return self.environ.get("SAM_TUI_COMPACTION", "model") != "rules"
 
     @once
     def subagents(self) -> Subagents:
@@ -218,29 +214,17 @@ class AssembledRuntime(Permissions):
 
     def instructions(self) -> "Instructions | None":
         """The instructions; None if there are no files to read."""
-        readable = self.is_made("_instructions") or self.extensions.has_instructions(
-            self.trust.trusted, self.trust.nested
-        )
-        return self._instructions if readable else None
+        used = self.is_made("_instructions") or self.extensions.has_instructions(self.trust)
+        return self._instructions if used else None
 
     @once
     def _instructions(self):
         from sam_tui.adapters.instructions import FileInstructions
         from sam_tui.adapters.instructions.files import Sources
 
-        sources = Sources(
-            self.files,
-            self.trust.vouches,
-            self.trust.nested,
-            self.shield.redact,
-            lambda: self.definitions("rules"),
-        )
-        return FileInstructions(
-            self.folders.config_dir,
-            self.workspace.root,
-            sources,
-            trusted=lambda: self.trust.trusted,
-        )
+        redact = self.shield.redact
+        sources = Sources(self.files, self.trust, redact, lambda: self.definitions("rules"))
+        return FileInstructions(self.folders.config_dir, sources)
 
     def _offered_skills(self) -> "FileSkills | None":
         return self.skills if self.has_skills else None

@@ -14,8 +14,7 @@ from sam_tui.core.ports.prompts import DefinitionKind, DefinitionListing
 from sam_tui.core.redaction.settings_files import SettingsFiles, secrets_of_environment
 from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.services import Remembered
-from sam_tui.core.workflow.lazy import DATABASE, LazyWorkflows, WorkflowPlaces
-from sam_tui.folders import PROJECT_DEFINITIONS
+from sam_tui.core.workflow.lazy import DATABASE, LazyWorkflows
 
 if TYPE_CHECKING:
     from sam_tui.core.accesses import Location
@@ -172,16 +171,8 @@ class Stores(Configuration):
     def _definitions(self):
         from sam_tui.adapters.skills.definitions import DefinitionSources, FileDefinitions
 
-        sources = DefinitionSources(
-            self.extensions.own_definitions,
-            PROJECT_DEFINITIONS,
-            self.workspace.root,
-            self.files,
-            lambda: self.trust.trusted,
-            self.trust.vouches,
-            self.shield.redact,
-            self.bundles,
-        )
+        personal, redact = self.extensions.own_definitions, self.shield.redact
+        sources = DefinitionSources(personal, self.files, self.trust, redact, self.bundles)
         return FileDefinitions(sources)
 
     @once
@@ -289,12 +280,14 @@ class Stores(Configuration):
 
             return workflows
 
-        origins = WorkflowPlaces(
+        workflows = LazyWorkflows(
             lambda: adapter().open_workflows(folders.data_dir),
             lambda: adapter().DefinitionFiles(folders.config_dir, root, vouches=vouches),
             lambda: os.path.exists(os.path.join(folders.data_dir, DATABASE)),
+            self.clock,
+            self.bus,
+            lambda: self.registry.descriptions,
         )
-        workflows = LazyWorkflows(origins, self.clock, self.bus, lambda: self.registry.descriptions)
         return self.at_close.enter_context(closing(workflows))
 
 

@@ -38,7 +38,7 @@ from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.lazy import LazyWorkflows, WorkflowPlaces
+from sam_tui.core.workflow.lazy import LazyWorkflows
 from tests.fakes.web_server import WebServer
 from tests.workflow.bench import Bench, HandClock
 
@@ -85,8 +85,9 @@ class Harness:
         source = DefinitionFiles(
             str(folder / "config"), str(self.folder), vouches=lambda _name, _data: True
         )
-        places = WorkflowPlaces(lambda: self.bench.store, lambda: source, lambda: True)
-        self.lazy = LazyWorkflows(places, self.clock, self.bus)
+        self.lazy = LazyWorkflows(
+            lambda: self.bench.store, lambda: source, lambda: True, self.clock, self.bus
+        )
         self.workflows = self.lazy.workflows()
         self.budgets = Budgets()
         self.model = ScriptedModel(list(plays)) if plays else None

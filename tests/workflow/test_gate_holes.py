@@ -20,7 +20,7 @@ from sam_tui.core.messages import ToolCall, ToolMessage
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
 from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.lazy import LazyWorkflows, WorkflowPlaces
+from sam_tui.core.workflow.lazy import LazyWorkflows
 from tests.fakes.engine_kit import Piece, RawModel, calls, example_tools, open_engine
 from tests.workflow.bench import Bench, open_kit
 
@@ -39,8 +39,9 @@ class Way:
         self.opened = 0
         self.kit = open_kit(folder, responder)
         self.used = True
-        places = WorkflowPlaces(self._store, lambda: bench.source, lambda: self.used)
-        self.lazy = LazyWorkflows(places, bench.clock, self.kit.bus)
+        self.lazy = LazyWorkflows(
+            self._store, lambda: bench.source, lambda: self.used, bench.clock, self.kit.bus
+        )
         tool = WorkflowTool(self.lazy.workflows, self.kit.inquiries, self.lazy.flush)
         kit, registry = self.kit, Registry([*example_tools(self.kit.journal), tool.tool()])
         storage, gate = kit.storage, self.lazy.gate

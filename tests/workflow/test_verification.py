@@ -44,28 +44,28 @@ def listed(completed: int, *, of: int, high: int = 0, pending_high: int = 0) -> 
 
 @pytest.mark.requirement("workflow:verification")
 @pytest.mark.parametrize(
-    ("tasks", "valid", "percent", "rule"),
+    ("tasks", "percent", "rule"),
     [
-        ([], True, 100, ""),
-        (listed(2, of=2, high=1), True, 100, ""),
-        (listed(19, of=20), True, 95, ""),
-        (listed(18, of=20), False, 90, "threshold"),
-        ([*listed(19, of=19), item("running", False)], False, 95, "in_progress"),
-        (listed(19, of=20, high=1), False, 95, "consistency"),
-        (listed(1, of=2, pending_high=1), False, 50, "critical"),
-        (listed(1, of=3, pending_high=1), False, 33, "critical"),
-        ([item("completed", False), item("running", False)], False, 50, "threshold"),
+        ([], 100, ""),
+        (listed(2, of=2, high=1), 100, ""),
+        (listed(19, of=20), 95, ""),
+        (listed(18, of=20), 90, "threshold"),
+        ([*listed(19, of=19), item("running", False)], 95, "in_progress"),
+        (listed(19, of=20, high=1), 95, "consistency"),
+        (listed(1, of=2, pending_high=1), 50, "critical"),
+        (listed(1, of=3, pending_high=1), 33, "critical"),
+        ([item("completed", False), item("running", False)], 50, "threshold"),
     ],
 )
-def test_rules_apply_in_order(tasks: list[TaskRow], valid: bool, percent: int, rule: str) -> None:
+def test_rules_apply_in_order(tasks: list[TaskRow], percent: int, rule: str) -> None:
     verdict = verify(tasks, claimed=True)
-    assert (verdict.valid, verdict.percent, verdict.rule) == (valid, percent, rule)
+    assert (verdict.percent, verdict.rule) == (percent, rule)
 
 
 @pytest.mark.requirement("workflow:verification")
 def test_consistency_only_matters_where_success_is_claimed() -> None:
     tasks = listed(19, of=20, high=1)
-    assert verify(tasks, claimed=False) == Verdict(True, 95, 1, 1)
+    assert verify(tasks, claimed=False) == Verdict(95, 1, 1)
 
 
 @pytest.mark.requirement("workflow:verification")

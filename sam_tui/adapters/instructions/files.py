@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from sam_tui.core.accesses import Location
+from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import SamError, StorageError
 from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.ports.files import Files
@@ -27,13 +28,11 @@ MOST_NESTED = 20
 class Sources:
     """The files of instructions, and checks of them.
 
-    ``vouches`` says whether a file of the folder has its trusted content, ``nested`` which files of
-    folders below were trusted; ``clean`` replaces the secrets in a text.
+    ``trust`` is the trust in the workspace; ``clean`` replaces the secrets in a text.
     """
 
     files: Files
-    vouches: Callable[[str, bytes], bool]
-    nested: Callable[[], Sequence[str]]
+    trust: FolderTrust
     clean: Callable[[str], str]
     rules: Callable[[], DefinitionListing] = DefinitionListing
     """Files of ``rules`` folders. One with ``paths`` in its front matter applies to these paths alone."""
@@ -73,13 +72,11 @@ def why_unread(path: str, *, personal: bool) -> str:
 class FileInstructions:
     """The ``Instructions`` of a settings folder and a workspace. Files are read when they changed."""
 
-    def __init__(
-        self, config_dir: str, workspace: str, sources: Sources, *, trusted: Callable[[], bool]
-    ) -> None:
+    def __init__(self, config_dir: str, sources: Sources) -> None:
         self._own = os.path.realpath(os.path.join(config_dir, INSTRUCTION_FILES[0]))
-        self._workspace = workspace
         self._sources = sources
-        self._trusted = trusted
+        self._trust = sources.trust
+        self._workspace = self._trust.folder
         self._read: Unchanged[Instruction | None] = Unchanged()
 
     def standing(
@@ -87,7 +84,7 @@ class FileInstructions:
     ) -> Sequence[Instruction]:
         """The instructions in force, from the widest to the narrowest."""
         instructions = [self._instruction(self._own, "")]
-        if self._trusted():
+        if self._trust.trusted:
             names = [
                 self._first(""),
                 FURTHER_INSTRUCTIONS,
@@ -131,7 +128,7 @@ class FileInstructions:
 
     def _below(self, touched: Callable[[], Collection[str]]) -> list[str]:
         """The instruction files of folders below in which the agent worked, the outermost first."""
-        nested = set(self._sources.nested())
+        nested = set(self._trust.nested())
         if not nested:
             return []
         folders: set[str] = set()
@@ -169,7 +166,7 @@ class FileInstructions:
         if len(data) > LARGEST:
             # Named in its place: its author relies on it.
             return Instruction(name or path, TOO_LARGE, personal=not name)
-        if name and not self._sources.vouches(name, data):
+        if name and not self._trust.vouches(name, data):
             return None
         text = self._sources.clean(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
         text = text.replace("\0", "").strip()

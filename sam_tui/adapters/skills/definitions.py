@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sam_tui.adapters.skills.folders import FileOrigin, UnusableSkill, front_matter
+from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import SamError
 from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.ports.files import Files
@@ -19,6 +20,7 @@ from sam_tui.core.ports.prompts import (
     FileProblem,
 )
 from sam_tui.core.text.plain import printable
+from sam_tui.folders import PROJECT_DEFINITIONS
 
 LARGEST = 65_536
 """The most bytes of a file."""
@@ -31,20 +33,15 @@ _REFUSED = {"link": "is a link, and no link is followed", "other": "is not a reg
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSources:
-    """The folders of the definitions, and two checks.
+    """The folders of the definitions, and the ``trust`` in the workspace's.
 
-    ``vouches`` says whether a workspace file has the trusted content; ``clean`` replaces the secrets
-    in a text.
+    ``clean`` replaces the secrets in a text.
     """
 
     personal: tuple[str, ...]
     """The person's folders; each contains one folder for each kind of definition."""
-    project: tuple[str, ...]
-    """The same folders of the project, relative to the workspace."""
-    workspace: str
     files: Files
-    trusted: Callable[[], bool]
-    vouches: Callable[[str, bytes], bool]
+    trust: FolderTrust
     clean: Callable[[str], str]
     bundles: Callable[[], Sequence[BundleFolder]] = tuple
 
@@ -84,10 +81,10 @@ class FileDefinitions:
         sources = self._sources
         for folder in sources.personal:
             yield os.path.realpath(os.path.join(folder, kind)), FileOrigin("user")
-        if sources.trusted():
-            project = FileOrigin("project", sources.workspace, vouches=sources.vouches)
-            for name in sources.project:
-                yield os.path.join(sources.workspace, name, kind), project
+        if (trust := sources.trust).trusted:
+            project = FileOrigin("project", trust.folder, vouches=trust.vouches)
+            for name in PROJECT_DEFINITIONS:
+                yield os.path.join(trust.folder, name, kind), project
         for bundle in sources.bundles() if kind != "rules" else ():
             yield os.path.join(bundle.folder, kind), FileOrigin.of_bundle(bundle)
 

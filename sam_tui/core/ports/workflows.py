@@ -67,6 +67,11 @@ class ExecutionRow:
         fields = json.loads(self.question_json)
         return StepQuestion(fields["step"], fields["prompt"], tuple(fields["choices"]))
 
+    @property
+    def awaits_approval(self) -> bool:
+        """Whether it is paused with a plan that a person is to approve."""
+        return self.question is not None and "approve" in self.question.choices
+
 
 @dataclass(frozen=True, slots=True)
 class StepRow:

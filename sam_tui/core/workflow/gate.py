@@ -39,34 +39,26 @@ _EDIT = (
     "file_operations.multi_replace_string", "file_operations.insert_edit",
     "file_operations.rename_file", "file_operations.delete_file", "file_operations.apply_patch",
 )  # fmt: skip
-_WEB = ("web_operations",)
-_RUN = ("terminal_operations", "build_and_version_control")
+_WEB_NAMES = (
+    "web", "WebSearch", "WebFetch", "Browser", "APITaskAgent", "APISearch", "APIValidator",
+    "MultiAPIFetch",
+)  # fmt: skip
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
-    "read": _READ,
-    "edit": _EDIT,
-    "run": _RUN,
-    "web": _WEB,
+    **dict.fromkeys(("read", "Read"), _READ),
+    **dict.fromkeys(("edit", "Edit"), _EDIT),
+    **dict.fromkeys(("run", "Bash"), ("terminal_operations", "build_and_version_control")),
+    **dict.fromkeys(_WEB_NAMES, ("web_operations",)),
+    **dict.fromkeys(("delegate", "Task"), ("run_subagent",)),
+    **dict.fromkeys(
+        ("PythonComputationalTool", "mcp__ide__executeCode"), ("terminal_operations.run_command",)
+    ),
     "plan": ("todo_operations", "think"),
-    "delegate": ("run_subagent",),
     "memory": ("memory_operations", "recall_history"),
-    "Read": _READ,
     "Glob": ("file_operations.file_search", "file_operations.list_dir"),
     "Grep": ("file_operations.grep_search",),
     "Write": ("file_operations.create_file",),
-    "Edit": _EDIT,
-    "Bash": _RUN,
-    "Task": ("run_subagent",),
     "TodoRead": ("todo_operations.read",),
     "TodoWrite": ("todo_operations",),
-    "WebSearch": _WEB,
-    "WebFetch": _WEB,
-    "Browser": _WEB,
-    "APITaskAgent": _WEB,
-    "APISearch": _WEB,
-    "APIValidator": _WEB,
-    "MultiAPIFetch": _WEB,
-    "PythonComputationalTool": ("terminal_operations.run_command",),
-    "mcp__ide__executeCode": ("terminal_operations.run_command",),
     "KnowledgeSynthesize": ("think",),
     "JARVIS": ("workflow",),
 }
@@ -129,9 +121,7 @@ def subagent_gate(outer: Gate | None = None) -> Gate:
 def conversation_gate(
     phase: Callable[[], Phase | None], scope: tuple[str, str] | None = None
 ) -> Gate:
-    """A gate that looks up the phase at every call. Without a phase everything passes.
-
-    Refusals name the phase, the call and the allowed tools.
+    """A gate that looks up the phase at every call; without one everything passes.
 
     ``scope`` is the execution and step that the conversation was made for: it does that step and
     nothing else. Once the step is over nothing passes, and the verbs of who runs it never do.

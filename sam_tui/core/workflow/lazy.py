@@ -26,20 +26,16 @@ DATABASE = "workflows.db"
 """The file of the store in a data folder; without it, there are no executions."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowPlaces:
-    """The store and the files of workflows; ``used`` tells whether the store exists yet."""
+@dataclass(slots=True, eq=False)
+class LazyWorkflows:
+    """Opens workflows on first use, and answers for conversations: gate, phase and reminder.
+
+    ``used`` tells whether the store exists yet.
+    """
 
     store: "Callable[[], WorkflowStore]"
     source: "Callable[[], DefinitionSource]"
     used: Callable[[], bool]
-
-
-@dataclass(slots=True, eq=False)
-class LazyWorkflows:
-    """Opens workflows on first use, and answers for conversations: gate, phase and reminder."""
-
-    sources: WorkflowPlaces
     clock: Clock
     bus: Bus
     tools: Callable[[], Mapping[str, str]] | None = None
@@ -58,9 +54,8 @@ class LazyWorkflows:
         if self._workflows is None:
             from sam_tui.core.workflow.service import Workflows
 
-            source = self.sources.source()
             self._workflows = Workflows(
-                self._opened(), source, self.clock, self._announce, self.tools
+                self._opened(), self.source(), self.clock, self._announce, self.tools
             )
         return self._workflows
 
@@ -108,13 +103,13 @@ class LazyWorkflows:
             return True
         if conversation in self._new:
             return False
-        if self._store is None and not self.sources.used():
+        if self._store is None and not self.used():
             return False
         reader = self._opened().reader
         return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
 
     def _opened(self) -> "WorkflowStore":
-        self._store = self._store or self.sources.store()
+        self._store = self._store or self.store()
         return self._store
 
     def _announce(self, row: "EventRow") -> None:

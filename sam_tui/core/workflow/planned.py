@@ -18,7 +18,7 @@ from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.execution.output import RESULT, SUMMARY
 from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE, TASK_MATCHED
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import MODES, ExecutionView, StepView, WorkflowRefused
+from sam_tui.core.workflow.views import MODES, StepView, WorkflowRefused
 
 PLAN = "plan"
 """The name of the bundled workflow that makes a plan."""
@@ -99,9 +99,12 @@ class PlannedTasks:
         """The response of seed 002: plan, executed plan, final answer, context."""
         view = self._workflows.records.execution(task_id)
         steps = self._workflows.records.steps(task_id)
+        # What ``PLAN_ONLY`` asks for: a template is held back.
+        planned = view.awaits_approval or view.state == "idle"
+        message = f"{view.state}: {view.reason}" if view.reason else view.state
         return {
-            "success": view.state == "completed" or _is_planned(view),
-            "message": _message(view),
+            "success": view.state == "completed" or planned,
+            "message": "The plan was made and waits for approval." if planned else message,
             "originalTask": self.task_of(task_id),
             "plan": self.stages(task_id),
             "executedPlan": self._executed(task_id, steps),
@@ -130,7 +133,7 @@ class PlannedTasks:
         if view.state not in ("completed", "abandoned"):
             ahead = [s for s in records.steps(task_id) if s.status not in ("completed", "skipped")]
             self._require_models(ahead, service or records.service(task_id))
-        if view.question is not None and "approve" in view.question.choices:
+        if view.awaits_approval:
             self._workflows.steer("decide", task_id, "approve")
         elif view.state in ("failed", "diverged"):
             self._workflows.steer("retry", task_id)
@@ -186,19 +189,6 @@ def final_answer(steps: Sequence[StepView]) -> str | None:
     return None if answer is None else str(answer.get("summary", ""))
 
 
-def _is_planned(view: ExecutionView) -> bool:
-    """Whether it waits with a plan for approval, what ``PLAN_ONLY`` asks for; a template is held back."""
-    approvable = view.question is not None and "approve" in view.question.choices
-    return approvable or view.state == "idle"
-
-
-def _message(view: ExecutionView) -> str:
-    if _is_planned(view):
-        return "The plan was made and waits for approval."
-    return f"{view.state}: {view.reason}" if view.reason else view.state
-
-
-_EVENTS = 100_000
 BankFile = tuple[str, str]
 """A name and a text."""
 _DECISIONS = {
@@ -284,7 +274,7 @@ class MemoryBank:
         return files
 
     def _events(self, after: int = 0) -> Sequence[EventRow]:
-        query = EventQuery(self._task, after=after, limit=_EVENTS)
+        query = EventQuery(self._task, after=after, limit=100_000)
         return self._workflows.records.reader.events(query)
 
     def _state(self, result: Fields) -> Fields:

@@ -76,10 +76,9 @@ class WorkflowRecords:
 
     def steps(self, execution: str) -> tuple[StepView, ...]:
         """The steps that count, in order."""
-        execution_row, definition = self._pinned(execution)
-        params = execution_row.params
-        rows = living(self.reader.steps(execution))
-        return tuple(self._step(definition, row, params) for row in rows)
+        row, definition = self._pinned(execution)
+        params, rows = row.params, living(self.reader.steps(execution))
+        return tuple(self._step(definition, step, params) for step in rows)
 
     def plan(self, execution: str) -> tuple[Step, ...]:
         """Return the steps of an execution's plan as they were read; a template's are its own."""

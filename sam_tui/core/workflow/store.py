@@ -170,18 +170,17 @@ class StoreUpkeep:
         """
         recorded = {file.path: file for file in self._store.reader.known_files()}
         report: dict[str, list[str]] = {"added": [], "updated": [], "unchanged": [], "missing": []}
-        present: set[str] = set()
         with self._store.unit() as unit:
             for name, file in self._catalog.files():
-                report[_difference(recorded.get(file.path), file.sha256)].append(name)
-                present.add(file.path)
+                before = recorded.pop(file.path, None)
+                same = before is not None and before.sha256 == file.sha256
+                new = before is None or before.missing_at is not None
+                report["added" if new else "unchanged" if same else "updated"].append(name)
                 unit.save(KnownFile(file.origin, file.kind, file.path, name, file.sha256))
-            missing = [
-                f for path, f in recorded.items() if path not in present and f.missing_at is None
-            ]
-            for file in missing:
-                unit.save(replace(file, missing_at=self._clock.now()))
-        return report | {"missing": [file.name for file in missing]}
+            for absent in (file for file in recorded.values() if file.missing_at is None):
+                unit.save(replace(absent, missing_at=self._clock.now()))
+                report["missing"].append(absent.name)
+        return report
 
     def prune(self, older_than: float) -> int:
         """Delete executions that ended longer ago than that many seconds; accepted findings stay."""
@@ -204,12 +203,6 @@ class StoreUpkeep:
             unit.pin(sha256(text), text)
         if self._store.reader.pinned(sha256(text)) != text:
             raise StorageError("The store did not return what was written.")
-
-
-def _difference(before: KnownFile | None, digest: str) -> str:
-    if before is None or before.missing_at is not None:
-        return "added"
-    return "unchanged" if before.sha256 == digest else "updated"
 
 
 class WorkflowNotes:
@@ -235,10 +228,8 @@ class WorkflowNotes:
         ``digest`` is the SHA-256 of the summarised text, by which the summary is found again.
         """
         with self._transactions.case(execution) as case:
-            row = case.steps[step]
-            output = {**(row.output or {}), "processed_result_data": summary}
-            text = json.dumps(output, ensure_ascii=False)
-            case.put(row, output_json=text)
+            output = {**(case.steps[step].output or {}), "processed_result_data": summary}
+            case.put(case.steps[step], output_json=json.dumps(output, ensure_ascii=False))
             attempts = case.unit.attempts(execution, step=step, status="completed")
             if digest and attempts:
                 metadata: dict[str, object] = {

@@ -41,7 +41,6 @@ class ServerFiles:
     strict: bool
     client: str
     config_dir: str
-    root: str
     environ: Mapping[str, str]
     trust: "FolderTrust"
     has_bundles: Callable[[], bool]
@@ -84,7 +83,7 @@ class ServerFiles:
                     SettingsReader("project", self.environ, self.reserved()),
                     lambda: trust.trusted,
                     lambda data: trust.look() == "trusted" and trust.vouches(PROJECT_FILE, data),
-                    self.root,
+                    trust.folder,
                 )
             )
         for bundle in self.bundles() if self._bundled else ():
@@ -131,7 +130,9 @@ class ServerFiles:
 
     def _usual_paths(self) -> tuple[str, str]:
         """The person's file, and the project's."""
-        return os.path.join(self.config_dir, "mcp.json"), os.path.join(self.root, ".mcp.json")
+        return os.path.join(self.config_dir, "mcp.json"), os.path.join(
+            self.trust.folder, ".mcp.json"
+        )
 
     def _counts(self, folder: str) -> bool:
         """Whether a bundle is still in use, with its trusted content."""

@@ -290,9 +290,7 @@ def _instructing(folder: "BundleFolder") -> Iterator[str]:
         os.path.join(root, ".none"), nothing, files=files, clean=str, bundles=lambda: (folder,)
     ).listing()
     yield from (f"  skill    {skill.name}  {skill.description}" for skill in skills.skills)
-    sources = DefinitionSources(
-        (), (), root, files, lambda: False, nothing.vouches, str, lambda: (folder,)
-    )
+    sources = DefinitionSources((), files, nothing, str, lambda: (folder,))
     definitions = FileDefinitions(sources)
     problems = [*skills.problems]
     kinds: tuple[DefinitionKind, ...] = ("commands", "agents")

@@ -129,13 +129,12 @@ class Sampling(BaseModel):
 
     model: Annotated[str, Field(max_length=200, pattern=r"^[\w./:@+-]*$")] = ""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    maxTokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    max_tokens: int | None = Field(default=None, ge=1, le=1_000_000, alias="maxTokens")
 
     @property
     def options(self) -> dict[str, object]:
         """The fields of requests to a model, those that are set."""
-        options = {"temperature": self.temperature, "max_tokens": self.maxTokens}
-        return {name: value for name, value in options.items() if value is not None}
+        return self.model_dump(exclude={"model"}, exclude_none=True)
 
 
 def sampling_of(step: Step) -> Sampling | None:

@@ -17,7 +17,7 @@ from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.execution.output import first_object, first_value
 from sam_tui.core.workflow.execution.plans import plan_items
 from sam_tui.core.workflow.planned import PlannedTasks
-from sam_tui.core.workflow.views import StepView, Ticket, WorkflowRefused
+from sam_tui.core.workflow.views import RUNNER, StepView, Ticket, WorkflowRefused
 
 _UNACHIEVABLE = re.compile(r"\W*not achievable\b", re.IGNORECASE)
 _FINDINGS = 5
@@ -110,9 +110,14 @@ def _history(run: StepRun, ticket: Ticket) -> tuple[History, str]:
         history = run.history(owner)
         history.restore(context.engine.executor.plan)
         if history.messages:
-            return history, resumed_prompt(ticket)
+            why = f"The program ended while step {ticket.step} was being worked on."
+            return history, f"{why} See what is done already, and finish it.\n\n{_ending(ticket)}"
     else:
-        history = run.history(run.claim(ticket))
+        conversation = run.conversation()
+        workflows.claims.claim(
+            ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
+        )
+        history = run.history(conversation)
     return history, step_prompt(ticket, workflows.records.steps(ticket.execution_id))
 
 
@@ -155,21 +160,9 @@ def _is_plan(value: object) -> bool:
 def step_prompt(ticket: Ticket, steps: Sequence[StepView]) -> str:
     """The message that begins a step in a conversation of its own."""
     persona = ticket.persona_text and f"<persona>\n{ticket.persona_text}\n</persona>"
-    parts = [
-        f"Workflow {ticket.workflow}, step {ticket.step}, attempt {ticket.attempt}.",
-        *filter(None, (persona, _before(ticket, steps))),
-        ticket.instructions,
-        _ending(ticket),
-    ]
-    return "\n\n".join(parts)
-
-
-def resumed_prompt(ticket: Ticket) -> str:
-    """The message that goes on with a step whose driver died."""
-    return (
-        f"The program ended while step {ticket.step} was being worked on. See what is done already,"
-        f" and finish it.\n\n{_ending(ticket)}"
-    )
+    head = f"Workflow {ticket.workflow}, step {ticket.step}, attempt {ticket.attempt}."
+    parts = (head, persona, _before(ticket, steps), ticket.instructions, _ending(ticket))
+    return "\n\n".join(filter(None, parts))
 
 
 def repair_prompt(faults: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from sam_tui.core.workflow.drivers.models import ModelSource, RunModels
 from sam_tui.core.workflow.execution.completion import RecordedCall
 from sam_tui.core.workflow.gate import UNGATED, conversation_gate, subagent_gate
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import RUNNER, Ticket, WorkflowRefused
+from sam_tui.core.workflow.views import Ticket, WorkflowRefused
 
 
 class EvidenceRecorder:
@@ -143,14 +143,6 @@ class StepRun:
         conversation = ConversationId(mint("step"))
         root = self.context.engine.executor.workspace
         self.context.conversations.create(conversation, root, parent=self.context.parent)
-        return conversation
-
-    def claim(self, ticket: Ticket) -> ConversationId:
-        """A new conversation for an attempt, which the gate and the recorder know it by."""
-        conversation = self.conversation()
-        self.workflows.claims.claim(
-            ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
-        )
         return conversation
 
     def history(self, conversation: ConversationId) -> History:

@@ -57,14 +57,8 @@ CAPABILITIES = "/capabilities"
 """The key, among the pins of personas, of a planner's capabilities; no persona has this name."""
 
 
-@lru_cache(maxsize=256)
-def _parse_definition(text: str) -> WorkflowDefinition:
-    return WorkflowDefinition.model_validate_json(text)
-
-
-@lru_cache(maxsize=1024)
-def _parse_step(text: str) -> Step:
-    return Step.model_validate_json(text)
+_parse_definition = lru_cache(256)(WorkflowDefinition.model_validate_json)
+_parse_step = lru_cache(1024)(Step.model_validate_json)
 
 
 def stored_execution(reader: WorkflowReader, execution: str) -> ExecutionRow:
@@ -176,14 +170,17 @@ class ExecutionCase:
         """Return the refusal of an action on this execution, which its details name."""
         return WorkflowRefused(code, message, hint=hint, execution_id=self.row.id, **details)
 
-    def require_running(self) -> None:
-        """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs."""
+    def require_running(self, reopening: str = "") -> None:
+        """Raise ``WorkflowRefused`` (``execution_paused`` or ``execution_closed``) unless it runs.
+
+        ``reopening`` is the hint about one that ended.
+        """
         state = self.row.state
         if state == "running":
             return
         code, hint = "execution_paused", "Resume it first."
         if state in ENDED:
-            code, hint = "execution_closed", ""
+            code, hint = "execution_closed", reopening
         raise self.refusal(code, f"Execution {self.row.id} is {state}.", hint=hint, state=state)
 
     def require_open(self, step: str, attempt: str = "") -> AttemptRow:
@@ -238,16 +235,11 @@ class ExecutionCase:
         if state in ENDED:
             self.record(f"workflow_{state}", reason=reason, total_steps=len(self.steps))
 
-    def close_attempt(
-        self, attempt: AttemptRow, status: AttemptStatus, *, error: str = "", output: str = ""
-    ) -> AttemptRow:
-        """End an attempt and make its other tokens useless."""
-        row = replace(attempt, status=status, error=error, ended_at=self.now)
-        row = replace(row, output_json=output or row.output_json)
-        self.unit.save(row)
+    def close_attempt(self, attempt: AttemptRow, status: AttemptStatus, error: str = "") -> None:
+        """End an attempt, with its output if it has one, and make its other tokens useless."""
+        self.unit.save(replace(attempt, status=status, error=error, ended_at=self.now))
         self.unit.revoke_tokens(attempt.id, f"attempt {status}")
         self.opened = [open_ for open_ in self.opened if open_.id != attempt.id]
-        return row
 
     def open_attempt(self, step: StepRow, task: int | None = None) -> AttemptRow:
         """Begin an attempt at a step; its token is minted once the transaction is settled."""

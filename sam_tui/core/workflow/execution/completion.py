@@ -16,7 +16,7 @@ from sam_tui.core.ports.workflows import (
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.definitions.references import fill_text
 from sam_tui.core.workflow.execution.case import ExecutionCase
-from sam_tui.core.workflow.execution.guards import Judged, Scene, judge
+from sam_tui.core.workflow.execution.guards import Scene, judge
 from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft, StepOutput
 from sam_tui.core.workflow.execution.plans import adopt, plan_items, read_plan
 from sam_tui.core.workflow.execution.recovery import PLAN_CHOICES, ask, end, fail_step
@@ -37,11 +37,16 @@ class RecordedCall:
 
 def finish(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
     """Take a step's output: complete the step, or handle its failure."""
-    step = attempt.step
-    stored = json.dumps(output.stored(), ensure_ascii=False)
-    attempt = replace(attempt, output_json=stored)
+    step, stored = attempt.step, output.stored()
+    spec = case.spec(step)
+    attempt = replace(attempt, output_json=json.dumps(stored, ensure_ascii=False))
     _keep(case, attempt, output)
-    judged = _judged(case, attempt, output)
+    scope = {**case.scope(step, case.item(attempt)), "output": stored}
+    evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
+    # Seed 000 has a field of its own for the claim that all is done.
+    claimed = stored.get("verification_passed", output.success) is True
+    scene = Scene(scope, evidence, case.tasks, claimed=claimed)
+    judged = judge(spec.guards, scene)
     failures = judged.failures
     if not output.success:
         reported = Failure("success", output.summary or "it was reported as failed", {})
@@ -50,21 +55,11 @@ def finish(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None
         on_fail = judged.on_fail if output.success else None
         fail_step(case, attempt, failures, on_fail=on_fail, percent=judged.percent)
         return
-    if case.spec(step).kind == "plan":
-        _finish_plan(case, attempt, output)
-        return
-    complete(case, attempt, output.stored())
-
-
-def _finish_plan(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
-    """Take a plan; where it is to be approved, the execution waits for a person."""
-    step, items = attempt.step, plan_items(output.stored())
-    if items == []:
+    if spec.kind == "plan" and plan_items(stored) == []:
         _give_up_plan(case, attempt, output.summary)
         return
-    complete(case, attempt, output.stored())
-    adopt(case, step, read_plan(case, step, items))
-    review = fill_text(case.spec(step).review, case.scope(step)).lower()
+    complete(case, attempt)
+    review = spec.review and fill_text(spec.review, case.scope(step)).lower()
     if review == "true" and not case.unit.events(EventQuery(case.row.id, "plan_approved", step)):
         ask(case, step, "Carry out the plan?", choices=PLAN_CHOICES)
 
@@ -74,18 +69,17 @@ def _give_up_plan(case: ExecutionCase, attempt: AttemptRow, why: str) -> None:
     reason = why.strip() or "the planner made an empty plan and gave no reason"
     if not reason.lower().startswith("not achievable"):
         reason = f"not achievable: {reason}"
-    case.close_attempt(attempt, "completed", output=attempt.output_json)
+    case.close_attempt(attempt, "completed")
     row = replace(case.steps[attempt.step], status="failed", error=reason, completed_at=case.now)
     case.put(row)
     case.record("plan_unachievable", attempt.step, attempt.id, reason=reason)
     end(case, "failed", reason)
 
 
-def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, object]) -> None:
-    """The attempt succeeded: its item, or its step, is done."""
-    row = case.steps[attempt.step]
-    text = json.dumps(stored, ensure_ascii=False)
-    case.close_attempt(attempt, "completed", output=text)
+def complete(case: ExecutionCase, attempt: AttemptRow) -> None:
+    """The attempt succeeded with its output: its item, or its step, is done, and its plan adopted."""
+    row, text = case.steps[attempt.step], attempt.output_json
+    case.close_attempt(attempt, "completed")
     seconds = round(case.now - attempt.started_at, 3)
     if attempt.task is not None:
         case.mark_item(attempt, "completed")
@@ -94,17 +88,8 @@ def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, object]
         return
     case.put(row, status="completed", output_json=text, error="", completed_at=case.now)
     case.record("step_completed", row.id, attempt.id, seconds=seconds)
-
-
-def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Judged:
-    guards = case.spec(attempt.step).guards
-    scope = case.scope(attempt.step, case.item(attempt))
-    scope["output"] = output.stored()
-    evidence = case.unit.evidence(case.row.id, attempt=attempt.id)
-    data = output.model_extra or {}
-    # Seed 000 has a field of its own for the claim that all is done.
-    claimed = data.get("verification_passed", output.success) is True
-    return judge(guards, Scene(scope, evidence, case.tasks, claimed=claimed))
+    if case.spec(row.id).kind == "plan":
+        adopt(case, row.id, read_plan(case, row.id, plan_items(attempt.output or {})))
 
 
 def _keep(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
@@ -118,8 +103,7 @@ def _keep(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
         origin = {"source_execution_id": case.row.id, "step": attempt.step, "source_agent": source}
         suggested = draft.model_copy(update={**origin, "accepted": False})
         row = save_finding(case.unit, suggested, case.now)
-        severity = row.severity
-        case.record("finding_added", row.step, attempt.id, finding=row.id, severity=severity)
+        case.record("finding_added", row.step, attempt.id, finding=row.id, severity=row.severity)
 
 
 def keep_artifact(case: ExecutionCase, attempt: AttemptRow, draft: ArtifactDraft) -> ArtifactRow:
@@ -173,6 +157,4 @@ def accept(case: ExecutionCase, step: str) -> None:
     row = case.steps[step]
     task = row.cursor if case.spec(step).each and row.cursor >= 0 else None
     attempt = case.open_attempt(replace(row, status="pending"), task)
-    complete(case, attempt, stored)
-    if case.spec(step).kind == "plan":
-        adopt(case, step, read_plan(case, step, plan_items(stored)))
+    complete(case, replace(attempt, output_json=json.dumps(stored, ensure_ascii=False)))

@@ -169,7 +169,7 @@ def _failures(case: ExecutionCase, plan: str) -> list[str]:
 
 def _outputs(children: Sequence[StepRow]) -> str:
     done = [row for row in children if row.status == "completed"]
-    outputs = [f"- {_name(row)}: {excerpt(row.output_json, _OUTPUT)}" for row in done]
+    outputs = [f"- {r.id.rpartition('/')[2]}: {excerpt(r.output_json, _OUTPUT)}" for r in done]
     return "\n".join(["Done, with their outputs:", *(outputs or ["- nothing"])])
 
 
@@ -194,10 +194,6 @@ def _failed(case: ExecutionCase, step: str, error: str) -> Fields:
 def _spec(row: StepRow) -> Fields:
     fields: Fields = json.loads(row.spec_json)
     return {k: v for k, v in fields.items() if (k, v) != ("on_fail", "replan")}
-
-
-def _name(row: StepRow) -> str:
-    return row.id.removeprefix(f"{row.parent}/")
 
 
 def _json(value: object) -> str:

@@ -16,9 +16,8 @@ THRESHOLD = 95.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether it is enough; ``rule`` is the first that failed, ``percent`` is rounded."""
+    """A list as it was measured; ``rule`` is the first that failed or empty, ``percent`` is rounded."""
 
-    valid: bool
     percent: int
     critical_completed: int
     critical_total: int
@@ -41,9 +40,11 @@ def verify(tasks: Sequence[TaskRow], *, claimed: bool, threshold: float = THRESH
     elif busy:
         rule, reason = "in_progress", f"{busy} tasks are still in progress"
     elif claimed and critical and percent < 100:
-        why = "success is claimed at {} % with critical tasks listed"
-        rule, reason = "consistency", why.format(percent)
-    return Verdict(not rule, percent, finished, len(critical), rule, reason)
+        rule, reason = (
+            "consistency",
+            f"success is claimed at {percent} % with critical tasks listed",
+        )
+    return Verdict(percent, finished, len(critical), rule, reason)
 
 
 def is_critical(payload: Mapping[str, object]) -> bool:
@@ -90,30 +91,27 @@ def judge(guards: Sequence[StepGuard], scene: Scene) -> Judged:
     """Evaluate every guard, in order."""
     failures: list[Failure] = []
     on_fail: OnFail | None = None
-    percent: int | None = None
+    percents: list[int] = []
     for guard in guards:
         failure, verdict = _evaluate(guard, scene)
         if verdict is not None:
-            percent = verdict.percent if percent is None else min(percent, verdict.percent)
+            percents.append(verdict.percent)
         if failure is None:
             continue
         if not failures:
             on_fail = guard.rules.get(verdict.rule if verdict else "") or guard.on_fail
         failures.append(failure)
-    return Judged(tuple(failures), on_fail, percent)
+    return Judged(tuple(failures), on_fail, min(percents, default=None))
 
 
 def _evaluate(guard: StepGuard, scene: Scene) -> tuple[Failure | None, Verdict | None]:
-    match guard.kind:
-        case "tasks":
-            verdict = verify(
-                scene.tasks(guard.tasks), claimed=scene.claimed, threshold=guard.threshold
-            )
-            return _tasks_failure(guard, verdict), verdict
-        case "evidence":
-            return _evidence_failure(guard, scene), None
-        case _:
-            return _value_failure(guard, scene.scope), None
+    if guard.tasks:
+        tasks = scene.tasks(guard.tasks)
+        verdict = verify(tasks, claimed=scene.claimed, threshold=guard.threshold)
+        return _tasks_failure(guard, verdict), verdict
+    if guard.evidence:
+        return _evidence_failure(guard, scene), None
+    return _value_failure(guard, scene.scope), None
 
 
 def _failure(guard: StepGuard, why: str, details: Mapping[str, object]) -> Failure:
@@ -122,7 +120,7 @@ def _failure(guard: StepGuard, why: str, details: Mapping[str, object]) -> Failu
 
 
 def _tasks_failure(guard: StepGuard, verdict: Verdict) -> Failure | None:
-    if verdict.valid:
+    if not verdict.rule:
         return None
     names = ("rule", "percent", "critical_completed", "critical_total")
     return _failure(guard, verdict.reason, {name: getattr(verdict, name) for name in names})

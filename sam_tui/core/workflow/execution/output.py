@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from sam_tui.core.inquiry import chosen
 from sam_tui.core.text.field_faults import faults_of
@@ -70,6 +70,12 @@ class ArtifactDraft(BaseModel):
     content_type: str = Field(default="text/plain", max_length=200)
     metadata: dict[str, object] = Field(default_factory=dict[str, object])
 
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        """A text alone is a name: seed 003, usage example."""
+        return {"name": value} if isinstance(value, str) else value
+
 
 class FindingDraft(BaseModel):
     """A finding as handed in: seed 003's categories and severities, scopes as there."""
@@ -83,18 +89,13 @@ class FindingDraft(BaseModel):
     )
     severity: Literal["info", "low", "medium", "high", "critical"] = "info"
     scope: Literal["global", "project", "system"] = "system"
-    project_id: str = Field(default="", max_length=200)
+    project_id: str = Field(default="", max_length=200, coerce_numbers_to_str=True)
     tags: tuple[str, ...] = Field(default=(), max_length=20)
     source_execution_id: str = ""
     source_agent: str = ""
     step: str = ""
     accepted: bool = False
     metadata: dict[str, object] = Field(default_factory=dict[str, object])
-
-    @field_validator("project_id", mode="before")
-    @classmethod
-    def _text(cls, value: object) -> object:
-        return str(value) if isinstance(value, int) else value
 
     def require_project(self) -> None:
         """Raise ``ValueError`` unless a project is named exactly for the scope ``project``."""
@@ -114,15 +115,6 @@ class StepOutput(BaseModel):
     next_step_recommendation: str | None = None
     success: bool = True
 
-    @field_validator("artifacts", mode="before")
-    @classmethod
-    def _names(cls, value: object) -> object:
-        """An artifact given as a text alone is its name: seed 003, usage example."""
-        if not isinstance(value, list | tuple):
-            return value
-        items = cast("list[Any]", value)
-        return [{"name": item} if isinstance(item, str) else item for item in items]
-
     @field_validator("suggested_findings")
     @classmethod
     def _projects(cls, value: tuple[FindingDraft, ...]) -> tuple[FindingDraft, ...]:
@@ -132,16 +124,13 @@ class StepOutput(BaseModel):
 
     def stored(self) -> dict[str, object]:
         """Return what later steps can refer to: the data, the summary and the artifacts' names."""
-        value: dict[str, object] = dict(self.model_extra or {})
-        value["summary"] = self.summary
-        value["success"] = self.success
-        if self.artifacts:
-            value["artifacts"] = [a.name or a.title for a in self.artifacts]
-        if self.findings:
-            value["findings"] = list(self.findings)
-        if self.next_step_recommendation:
-            value["next_step_recommendation"] = self.next_step_recommendation
-        return value
+        value = {**(self.model_extra or {}), "summary": self.summary, "success": self.success}
+        present: dict[str, object] = {
+            "artifacts": [a.name or a.title for a in self.artifacts],
+            "findings": list(self.findings),
+            "next_step_recommendation": self.next_step_recommendation,
+        }
+        return value | {name: item for name, item in present.items() if item}
 
 
 def read_output(step: Step, value_given: object) -> StepOutput:

@@ -231,8 +231,6 @@ def _end(case: ExecutionCase, failed: list[StepRow]) -> None:
             return
     if all(row.status in DONE for row in case.living()):
         case.move("completed")
-        case.reach("completed")
         return
     why = f"step {failed[0].id} failed: {failed[0].error}" if failed else "no step can begin"
     case.move("failed", why)
-    case.reach("failed")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -27,9 +27,9 @@ def fail_step(
     status: AttemptStatus = "failed",
 ) -> None:
     """End an attempt as failed and carry out the action of the guard, or else of the step."""
-    error = "; ".join(failure.message for failure in failures) or "failed"
+    error = "; ".join(failure.message for failure in failures)
     case.failures.extend(failures)
-    case.close_attempt(attempt, status, error=error)
+    case.close_attempt(attempt, status, error)
     spec = case.spec(attempt.step)
     row = case.put(case.steps[attempt.step], error=error)
     case.record("step_failed", row.id, attempt.id, error=error, guards=[f.guard for f in failures])
@@ -95,12 +95,11 @@ def reopen(case: ExecutionCase, step: str, *, error: str, previous: bool = False
     case.put(row, status="pending", tries=0, cursor=cursor, error=error, completed_at=None)
 
 
-def cancel(case: ExecutionCase, steps: Iterable[str] | None, why: str) -> None:
+def cancel(case: ExecutionCase, steps: Collection[str] | None, why: str) -> None:
     """End the open attempts of some steps, or of all."""
-    named = None if steps is None else set(steps)
     for attempt in case.attempts():
-        if named is None or attempt.step in named:
-            case.close_attempt(attempt, "cancelled", error=why)
+        if steps is None or attempt.step in steps:
+            case.close_attempt(attempt, "cancelled", why)
             _put_back(case, case.steps[attempt.step], attempt)
             case.record("step_cancelled", attempt.step, attempt.id, reason=why)
 
@@ -139,7 +138,6 @@ def end(
             case.put(row, status="pending")
     case.change(question_json="")
     case.move(state, reason)
-    case.reach("diverged" if state == "diverged" else "failed")
 
 
 def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
@@ -183,8 +181,7 @@ def _replan(
     if row.parent and spec.attempts is not None and row.tries < spec.attempts:
         _retry(case, row, attempt)
         return
-    kind = failures[0].guard if failures else ""
-    data = {"kind": kind, "tool": spec.tool, "error": row.error}
+    data = {"kind": failures[0].guard, "tool": spec.tool, "error": row.error}
     case.record("replan_due", row.id, attempt.id, **data)
     if case.definition.policy.on_failure == "finish-stage" and _beside(case, row):
         case.put(row, status="failed", completed_at=case.now)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from sam_tui.core.ids import mint
-from sam_tui.core.ports.workflows import ExecutionRow, StepQuestion, StepRow, WorkflowUnit
+from sam_tui.core.ports.workflows import ExecutionRow, StepQuestion, StepRow
 from sam_tui.core.workflow.definitions.model import StepAction, WorkflowDefinition, sha256
 from sam_tui.core.workflow.definitions.references import fill
 from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, Transaction, require_next
@@ -45,9 +45,7 @@ def _resume(case: ExecutionCase, _: str) -> Advanced:
         return advanced(case, "started")
     require_next(case.row.id, case.row.state, "running")
     if case.row.state in ENDED:
-        state, hint = case.row.state, "Open it again with retry."
-        message = f"Execution {case.row.id} is {state}."
-        raise case.refusal("execution_closed", message, hint=hint, state=state)
+        case.require_running("Open it again with retry.")
     _require_no_plan(case)
     if question := case.row.question:
         return _answer(case, question, "retry")
@@ -57,7 +55,6 @@ def _resume(case: ExecutionCase, _: str) -> Advanced:
 
 def _abandon(case: ExecutionCase, reason: str) -> Advanced:
     """End it for good; open attempts are cancelled and their tokens revoked."""
-    require_next(case.row.id, case.row.state, "abandoned")
     end(case, "abandoned", reason)
     return advanced(case, "failed")
 
@@ -99,7 +96,7 @@ STEERING: Final[Mapping[VerbName, Callable[[ExecutionCase, str], Advanced]]] = {
 
 def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
     """Put a plan in the place of a plan step's. Raises ``WorkflowRefused``."""
-    reviewed = _waits_for_approval(case)
+    reviewed = case.row.awaits_approval
     if not reviewed:
         case.require_running()
     row = case.steps.get(step)
@@ -132,7 +129,6 @@ def plan_again(case: ExecutionCase, step: str, why: str) -> Advanced:
 def _run_again(case: ExecutionCase) -> None:
     """Withdraw the execution's question and let it run, unless it runs. Raises ``WorkflowRefused``."""
     if case.row.state != "running":
-        require_next(case.row.id, case.row.state, "running")
         case.change(question_json="")
         _go_on(case)
 
@@ -168,15 +164,9 @@ def _answer(case: ExecutionCase, question: StepQuestion, text: str) -> Advanced:
     return settled(case)
 
 
-def _waits_for_approval(case: ExecutionCase) -> bool:
-    """Whether it is paused with a plan that a person is to approve."""
-    question = case.row.question
-    return question is not None and "approve" in question.choices
-
-
 def _require_no_plan(case: ExecutionCase) -> None:
     """Raise ``WorkflowRefused`` (``plan_unapproved``) where a plan waits for a person's approval."""
-    if _waits_for_approval(case):
+    if case.row.awaits_approval:
         hint = "Decide with approve, retry or abort."
         raise case.refusal("plan_unapproved", "The plan waits for approval.", hint=hint)
 
@@ -210,7 +200,16 @@ def create(
     Raises ``WorkflowRefused``.
     """
     unit, now = transaction.unit, transaction.now
-    identifier = _identifier(unit, execution)
+    identifier = execution or mint("exec")
+    if not _NAMEABLE.fullmatch(identifier):
+        raise WorkflowRefused(
+            "execution_id_invalid",
+            f"{identifier!r} cannot name an execution.",
+            hint="Use 1 to 128 letters, digits, dots, dashes and underscores.",
+        )
+    if unit.execution(identifier) is not None:
+        why = f"There is an execution {identifier} already."
+        raise WorkflowRefused("execution_exists", why, execution_id=identifier)
     if conversation and (other := unit.driven_by(conversation)) is not None:
         raise WorkflowRefused(
             "conversation_busy",
@@ -264,24 +263,6 @@ def checked_params(
             faults=faults,
         )
     return values
-
-
-def _identifier(unit: WorkflowUnit, requested: str) -> str:
-    if not requested:
-        return mint("exec")
-    if not _NAMEABLE.fullmatch(requested):
-        raise WorkflowRefused(
-            "execution_id_invalid",
-            f"{requested!r} cannot name an execution.",
-            hint="Use 1 to 128 letters, digits, dots, dashes and underscores.",
-        )
-    if unit.execution(requested) is not None:
-        raise WorkflowRefused(
-            "execution_exists",
-            f"There is an execution {requested} already.",
-            execution_id=requested,
-        )
-    return requested
 
 
 def needed_personas(
