@@ -49,10 +49,11 @@ class ThemeStylesheet(Stylesheet):
 
     def apply(self, node: Any, *, animate: bool = False, cache: Any = None) -> None:
         """Set the styles of a node; those of nodes that the same selectors match are combined once."""
-        rules_map = self.rules_map
-        names = frozenset(rules_map.keys() & node._selector_names)
+        if self._require_parse:
+            self.parse()
+        names = frozenset(node._selector_names)
         if names not in self._combined:
-            self._combined[names] = CombinedRules(rules_map, names, node)
+            self._combined[names] = CombinedRules(self.rules_map, names, node)
         combined = self._combined[names]
         matches = combined.matches(node)
         if matches in combined.rules:
@@ -107,7 +108,7 @@ class CombinedRules:
     def __init__(
         self, rules_map: dict[str, list[RuleSet]], names: frozenset[str], node: Any
     ) -> None:
-        rules: Any = {rule for name in names for rule in rules_map[name]}
+        rules: Any = {rule for name in names for rule in rules_map.get(name, ())}
         sets = [selector_set.selectors for rule in rules for selector_set in rule.selector_set]
         self._selectors = [selectors for selectors in sets if selectors[-1]._check(node)]
         self.rules: dict[tuple[bool, ...], Rules | None] = {}
