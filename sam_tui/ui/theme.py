@@ -17,7 +17,9 @@ from textual.theme import Theme
 RuleSet.__hash__ = object.__hash__
 
 
-Rules = Mapping[str, Any]
+Node = Any
+"""A ``DOMNode`` with what Textual hides in it."""
+Rules = Mapping[str, object]
 """The value of each style that rules set."""
 
 
@@ -47,7 +49,7 @@ class ThemeStylesheet(Stylesheet):
 
     reparse = parse
 
-    def apply(self, node: Any, *, animate: bool = False, cache: Any = None) -> None:
+    def apply(self, node: Node, *, animate: bool = False, cache: object = None) -> None:
         """Set the styles of a node; those of nodes that the same selectors match are combined once."""
         if self._require_parse:
             self.parse()
@@ -65,18 +67,18 @@ class ThemeStylesheet(Stylesheet):
             self._process_component_classes(node)
             return
         before = _APPLIED.get(node)
-        super().apply(node, animate=animate, cache=cache)  # pyright: ignore[reportUnknownMemberType]
+        super().apply(node, animate=animate)  # pyright: ignore[reportUnknownMemberType]
         after = _APPLIED.get(node)
         combined.rules[matches] = None if after is before or after is None else after[0]
         combined.noted = {name: getattr(node, name) for name in _NOTED}
 
     @classmethod
-    def replace_rules(cls, node: Any, rules: Any, animate: bool = False) -> None:
+    def replace_rules(cls, node: Node, rules: Rules, animate: bool = False) -> None:
         """Set those styles of a node whose values differ from the ones that were set last."""
         base = node.styles.base
         earlier, updates = _APPLIED.get(node, ({}, -1))
         if updates != base._updates or "transitions" in rules or "transitions" in earlier:
-            super().replace_rules(node, rules, animate)
+            super().replace_rules(node, rules, animate)  # pyright: ignore[reportArgumentType]
         else:
             for name in () if earlier is rules else earlier.keys() | rules.keys():
                 if earlier.get(name) != rules.get(name):
@@ -84,12 +86,12 @@ class ThemeStylesheet(Stylesheet):
             node.notify_style_update()
         _APPLIED[node] = rules, base._updates
 
-    def _process_component_classes(self, node: Any) -> None:
+    def _process_component_classes(self, node: Node) -> None:
         """Set the styles of a node's parts; the node is drawn again if one of them changed."""
         changed = False
         for name in node._get_component_classes():
             styles = node._component_styles.get(name)
-            part: Any = DOMNode(classes=name) if styles is None else styles.base.node
+            part: Node = DOMNode(classes=name) if styles is None else styles.base.node
             part._attach(node)
             base = part.styles.base
             updates, before = base._updates, _APPLIED.get(part)
@@ -106,9 +108,9 @@ class CombinedRules:
     """What was combined of the rules that may be for a node with some names: its type, id and classes."""
 
     def __init__(
-        self, rules_map: dict[str, list[RuleSet]], names: frozenset[str], node: Any
+        self, rules_map: dict[str, list[RuleSet]], names: frozenset[str], node: Node
     ) -> None:
-        rules: Any = {rule for name in names for rule in rules_map.get(name, ())}
+        rules: set[Node] = {rule for name in names for rule in rules_map.get(name, ())}
         sets = [selector_set.selectors for rule in rules for selector_set in rule.selector_set]
         self._selectors = [selectors for selectors in sets if selectors[-1]._check(node)]
         self.rules: dict[tuple[bool, ...], Rules | None] = {}
@@ -116,7 +118,7 @@ class CombinedRules:
         self.noted: Mapping[str, bool] = {}
         """What Textual notes at each such node."""
 
-    def matches(self, node: Any) -> tuple[bool, ...]:
+    def matches(self, node: Node) -> tuple[bool, ...]:
         """Which of the selectors match this node where it is now."""
         path = node.css_path_nodes
         return tuple([_check_selectors(selectors, path) for selectors in self._selectors])
