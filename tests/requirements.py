@@ -1228,6 +1228,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:frame-cost": Requirement("A piece of an answer has its rows drawn, and neither what stands behind them nor a status bar that would tell the same.", "issue 17.14"),
     "ui:disputed-widths": Requirement("Characters that terminals draw in different widths move nothing beside them.", "issue 13.6"),
     "ui:drawn-lines": Requirement("A key has the lines drawn that it changes and no other.", "issue 17.14"),
+    "ui:styles": Requirement("Styles that are set in steps, as focus, size and look change, are those that the whole style sheet gives.", "issue 17.14"),
     "ui:layouts": Requirement("What comes and goes on a screen is drawn and told of, also where somebody looked at the layout meanwhile.", "issue 13 Show"),
     "ui:new-sizes": Requirement("The workbench is drawn for the size that its window has, however fast that changes and also where it is the same again.", "issue 13 Show"),
     "ui:inline": Requirement("Inline, what is finished is ordinary text in the scrollback, questions and dialogs get rows below it and give them back, and the terminal is left clean however the program ends.", "issue 17.2"),

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from rich.terminal_theme import TerminalTheme
+from textual.css.match import _check_selectors  # pyright: ignore[reportPrivateUsage]
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
 from textual.theme import Theme
 
 # For each widget Textual looks for every rule in a set. Its own hash of a rule is the same identity, but
@@ -14,15 +17,24 @@ from textual.theme import Theme
 RuleSet.__hash__ = object.__hash__
 
 
-class ThemeStylesheet(Stylesheet):
-    """Textual's, without its parsing of everything anew where no variable changed.
+Node = Any
+"""A ``DOMNode`` with what Textual hides in it."""
+Rules = Mapping[str, object]
+"""The value of each style that rules set."""
 
-    Textual does so twice before the first frame, and at each first opening of a dialog.
+
+class ThemeStylesheet(Stylesheet):
+    """Textual's, without its parsing of everything anew where no variable changed, and with fewer changes.
+
+    Textual parses twice before the first frame, and at each first opening of a dialog. Whenever a node
+    gets or loses focus or a class, it combines all rules again for the node and everything in it, sets
+    every style, and makes those of the node's parts (component classes) anew.
     """
 
     def __init__(self, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
         self._present = variables
+        self._combined: dict[frozenset[str], CombinedRules] = {}
 
     def set_variables(self, variables: dict[str, str]) -> None:
         """Set the variables of a theme; drops the results of parsing with other values."""
@@ -30,9 +42,92 @@ class ThemeStylesheet(Stylesheet):
             self._present = variables
             super().set_variables(variables)
 
-    def reparse(self) -> None:
+    def parse(self) -> None:
         """Parse new sources. A source with an error raises and leaves the rules unchanged."""
-        self.parse()
+        super().parse()
+        self._combined = {}
+
+    reparse = parse
+
+    def apply(self, node: Node, *, animate: bool = False, cache: object = None) -> None:
+        """Set the styles of a node; those of nodes that the same selectors match are combined once."""
+        if self._require_parse:
+            self.parse()
+        names = frozenset(node._selector_names)
+        if names not in self._combined:
+            self._combined[names] = CombinedRules(self.rules_map, names, node)
+        combined = self._combined[names]
+        matches = combined.matches(node)
+        if matches in combined.rules:
+            for name, value in combined.noted.items():
+                setattr(node, name, value)
+            rules = combined.rules[matches]
+            if rules is not None:
+                self.replace_rules(node, rules, animate)
+            self._process_component_classes(node)
+            return
+        before = _APPLIED.get(node)
+        super().apply(node, animate=animate)  # pyright: ignore[reportUnknownMemberType]
+        after = _APPLIED.get(node)
+        combined.rules[matches] = None if after is before or after is None else after[0]
+        combined.noted = {name: getattr(node, name) for name in _NOTED}
+
+    @classmethod
+    def replace_rules(cls, node: Node, rules: Rules, animate: bool = False) -> None:
+        """Set those styles of a node whose values differ from the ones that were set last."""
+        base = node.styles.base
+        earlier, updates = _APPLIED.get(node, ({}, -1))
+        if updates != base._updates or "transitions" in rules or "transitions" in earlier:
+            super().replace_rules(node, rules, animate)  # pyright: ignore[reportArgumentType]
+        else:
+            for name in () if earlier is rules else earlier.keys() | rules.keys():
+                if earlier.get(name) != rules.get(name):
+                    setattr(base, name, rules.get(name))
+            node.notify_style_update()
+        _APPLIED[node] = rules, base._updates
+
+    def _process_component_classes(self, node: Node) -> None:
+        """Set the styles of a node's parts; the node is drawn again if one of them changed."""
+        changed = False
+        for name in node._get_component_classes():
+            styles = node._component_styles.get(name)
+            part: Node = DOMNode(classes=name) if styles is None else styles.base.node
+            part._attach(node)
+            base = part.styles.base
+            updates, before = base._updates, _APPLIED.get(part)
+            self.apply(part)
+            if before is not None and _APPLIED[part] is before:  # no rule is for it any more
+                self.replace_rules(part, {})
+            node._component_styles[name] = part.styles
+            changed = changed or base._updates != updates
+        if changed:
+            node.refresh()
+
+
+class CombinedRules:
+    """What was combined of the rules that may be for a node with some names: its type, id and classes."""
+
+    def __init__(
+        self, rules_map: dict[str, list[RuleSet]], names: frozenset[str], node: Node
+    ) -> None:
+        rules: set[Node] = {rule for name in names for rule in rules_map.get(name, ())}
+        sets = [selector_set.selectors for rule in rules for selector_set in rule.selector_set]
+        self._selectors = [selectors for selectors in sets if selectors[-1]._check(node)]
+        self.rules: dict[tuple[bool, ...], Rules | None] = {}
+        """The rules for a node by the selectors that match it; None if no rule is for it."""
+        self.noted: Mapping[str, bool] = {}
+        """What Textual notes at each such node."""
+
+    def matches(self, node: Node) -> tuple[bool, ...]:
+        """Which of the selectors match this node where it is now."""
+        path = node.css_path_nodes
+        return tuple([_check_selectors(selectors, path) for selectors in self._selectors])
+
+
+_NOTED = ("_has_hover_style", "_has_focus_within", "_has_order_style", "_has_odd_or_even")
+"""Whether any of the rules has such a pseudo-class."""
+_APPLIED = WeakKeyDictionary[DOMNode, tuple[Rules, int]]()
+"""The rules that were set last, and how often the node's styles had changed by then."""
 
 
 @dataclass(frozen=True, slots=True)

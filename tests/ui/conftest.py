@@ -1,5 +1,7 @@
 """A runtime to draw, and its model."""
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,19 @@ from sam_tui.ui.theme import ThemeStylesheet
 from sam_tui.ui.widgets.terminal import repeated_keys
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import SIDE_SHOWN, Stage, build_stage
+
+
+@pytest.fixture(autouse=True, scope="module")
+def uncollected() -> Iterator[None]:
+    """Garbage is not searched for: an app searches as it starts, and leaves as much as a small module."""
+    thresholds = gc.get_threshold()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "collect", lambda: 0)
+        gc.disable()
+        yield
+    gc.freeze()
+    gc.set_threshold(*thresholds)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
@@ -41,12 +56,15 @@ def _is_idle(pump: Any) -> bool:
 
 _parsed: dict[str, dict[Any, Any]] = {}
 """What was parsed of style sheets, for each set of variables."""
+_combined: dict[tuple[Any, ...], dict[str, Any]] = {}
+"""What was made of all sources of a style sheet, by variables and sources."""
 
 
 @pytest.fixture(autouse=True)
 def parsed_styles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Style sheets are parsed for the first app, and not for each."""
+    """Style sheets are parsed, and their rules combined, for the first app, and not for each."""
     make, set_variables = ThemeStylesheet.__init__, ThemeStylesheet.set_variables
+    parse = ThemeStylesheet.parse
 
     def make_parsed(sheet: ThemeStylesheet, variables: dict[str, str]) -> None:
         make(sheet, variables)
@@ -57,6 +75,16 @@ def parsed_styles(monkeypatch: pytest.MonkeyPatch) -> None:
         set_variables(sheet, variables)
         setattr(sheet, "_parse_cache", _parsed.setdefault(repr(variables), {}))  # noqa: B010
 
+    def parse_new(sheet: ThemeStylesheet) -> None:
+        sources = (repr(getattr(sheet, "_variables")), *sheet.source.items())  # noqa: B009
+        if sources not in _combined:
+            parse(sheet)
+            assert sheet.rules_map
+            names = ("_rules", "_rules_map", "_combined")
+            _combined[sources] = {name: getattr(sheet, name) for name in names}
+        vars(sheet).update(_combined[sources], _require_parse=False)
+
+    monkeypatch.setattr(ThemeStylesheet, "parse", parse_new)
     monkeypatch.setattr(ThemeStylesheet, "__init__", make_parsed)
     monkeypatch.setattr(ThemeStylesheet, "set_variables", change)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from textual.containers import Vertical
+from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -12,6 +13,7 @@ from textual.widgets import Static
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, QuickApp, Stage, app_over, driven
+from tests.ui.terminals import in_shell
 from tests.ui.test_chat import says
 
 pytestmark = pytest.mark.usefixtures("side_column")
@@ -110,3 +112,43 @@ async def test_a_key_draws_the_lines_that_it_changes_and_no_other(
         assert rows == set(me.app.chat.prompt.area.region.line_range)
         monkeypatch.undo()
         assert _around(me) == "\n".join(line.rstrip() for line in me.drawn().splitlines())
+
+
+def _styles(app: Any) -> list[Any]:
+    """What rules set at each node of the screen, and at each of its parts."""
+    nodes: list[Any] = list(app.screen.walk_children(with_self=True))
+    parts = [
+        (node, name, node._component_styles[name])
+        for node in nodes
+        for name in sorted(node._component_styles)
+    ]
+    styles = [(node, "", node.styles) for node in nodes] + parts
+    return [(node, name, each.base.get_rules()) for node, name, each in styles]
+
+
+def _parsed(app: Any) -> Stylesheet:
+    """Textual's own style sheet of what the app's is made of."""
+    sheet: Any = Stylesheet(variables=app.get_css_variables())
+    sheet.source, sheet._parse_cache = app.stylesheet.source, app.stylesheet._parse_cache
+    sheet.parse()
+    return sheet
+
+
+@pytest.mark.requirement("ui:styles")
+async def test_styles_that_change_in_steps_are_those_that_textual_computes_of_all_rules(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        app: Any = me.app
+        focused = [app.chat.prompt.area, (await in_shell(me)), None, app.chat.prompt.area]
+        for look, widget, size in zip(
+            ("sam", "paper", "paper", "sam"), focused, (120, 60, 20, 120), strict=True
+        ):
+            app.theme = look
+            app.screen.set_focus(widget)
+            await me.pilot.resize_terminal(size, 40)
+            await me.pilot.pause()
+            changed, whole = _styles(app), _parsed(app)
+            whole.update(app.screen)
+            assert _styles(app) == changed
