@@ -77,6 +77,12 @@ class Kept:
 
 
 @pytest.fixture
+def indexed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """git takes all files into its index, as it does with those of a larger workspace."""
+    monkeypatch.setattr("sam_tui.adapters.checkpoints.workspace_files._FEW", 0)
+
+
+@pytest.fixture
 def kept(tmp_path: Path) -> Iterator[Kept]:
     workspace = Kept(tmp_path / "ws", tmp_path / "data")
     yield workspace

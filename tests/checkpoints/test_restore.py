@@ -5,6 +5,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ import pytest
 
 from sam_tui.adapters.checkpoints import CheckpointLimits, git
 from sam_tui.adapters.checkpoints.workspace_files import SizeLimits
+from sam_tui.adapters.files import LocalFiles
+from sam_tui.core.accesses import Location
 from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.code import Snapshot
 
 
 def workspace(kept: Any) -> None:
@@ -60,9 +64,26 @@ DEEDS = {
 }
 
 
+async def index(kept: Any, monkeypatch: pytest.MonkeyPatch, then: int) -> None:
+    """Have git take all files into its index, and from then on only more than so many changes."""
+    few = "sam_tui.adapters.checkpoints.workspace_files._FEW"
+    monkeypatch.setattr(few, 0)
+    async with kept.calling():
+        pass
+    await kept.checkpoints.checkpoints()
+    monkeypatch.setattr(few, then)
+    (index,) = kept.data.rglob("index")
+    os.utime(index, (1, 1))  # as if it were older than all changes
+
+
 @pytest.mark.requirement("checkpoints:restore", "checkpoints:bytes")
-async def test_every_change_comes_back_to_the_byte_and_forth_again(kept: Any):
+@pytest.mark.parametrize("most", [None, 200, 0], ids=["no-index", "an-old-index", "an-index"])
+async def test_every_change_comes_back_to_the_byte_and_forth_again(
+    kept: Any, monkeypatch: pytest.MonkeyPatch, most: int | None
+):
     workspace(kept)
+    if most is not None:
+        await index(kept, monkeypatch, most)
     start = kept.tree()
     for words, deed in DEEDS.items():
         async with kept.calling() as number:
@@ -270,6 +291,41 @@ exit $code
 """What git reads through links that stand there for the moment at which it opens a file."""
 
 
+@pytest.mark.requirement("checkpoints:links")
+async def test_nothing_outside_is_kept_though_links_take_the_places_of_files_just_then(
+    kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "key").write_text("secret\n")
+    snapshot = LocalFiles.snapshot
+
+    def exchanged(files: LocalFiles, where: Location, *, limit: int) -> Snapshot:
+        place = kept.root / where.argument.partition("/")[0]
+        place.rename(tmp_path / "away")
+        place.symlink_to(outside / "key" if where.argument == "a" else outside)
+        try:
+            return snapshot(files, where, limit=limit)
+        finally:
+            place.unlink()
+            (tmp_path / "away").rename(place)
+
+    for name in ("src/key", "a"):
+        kept.write(name, "inside\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalFiles, "snapshot", exchanged)
+        async with kept.calling() as number:
+            pass
+        await kept.checkpoints.checkpoints()
+    async with kept.calling() as number:
+        kept.write("a", "more\n")
+    assert (await kept.back(number)).omitted == ()
+    assert (kept.root / "a").read_text() == "inside\n"
+    objects = [zlib.decompress(path.read_bytes()) for path in kept.data.rglob("objects/??/*")]
+    assert not any(b"secret" in data for data in objects)
+
+
+@pytest.mark.usefixtures("indexed")
 @pytest.mark.requirement("checkpoints:links")
 async def test_nothing_outside_is_kept_though_links_take_the_places_of_files_while_git_reads(
     kept: Any, tmp_path: Path

@@ -229,11 +229,15 @@ class GitStore:
         """Store an object in one step; returns its name."""
         data = b"%s %d\0" % (kind.encode(), len(content)) + content
         name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
-        path = self._object(name)
-        if not path.exists():
+        if not self.holds(name):
+            path = self._object(name)
             path.parent.mkdir(mode=0o700, exist_ok=True)
             self.replace(f"objects/{name[:2]}/{name[2:]}", zlib.compress(data, 1))
         return name
+
+    def holds(self, name: str) -> bool:
+        """Whether an object is here; another program that shares the store may have pruned it."""
+        return self._object(name).exists()
 
     def _object(self, name: str) -> Path:
         return self.folder / "objects" / name[:2] / name[2:]
