@@ -14,6 +14,8 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.checkpoints import ChangingCall, RewindPlan
 
 OWN = ConversationId("own")
+FEW = "sam_tui.adapters.checkpoints.workspace_files._FEW"
+"""The most files that the program stores itself."""
 
 
 @dataclass
@@ -76,10 +78,21 @@ class Kept:
         return plan
 
 
+async def index(kept: Kept, monkeypatch: pytest.MonkeyPatch, then: int) -> None:
+    """Have git take all files into its index, and from then on only more than so many changes."""
+    monkeypatch.setattr(FEW, 0)
+    async with kept.calling():
+        pass
+    await kept.checkpoints.checkpoints()
+    monkeypatch.setattr(FEW, then)
+    (index,) = kept.data.rglob("index")
+    os.utime(index, (1, 1))  # as if it were older than all changes
+
+
 @pytest.fixture
 def indexed(monkeypatch: pytest.MonkeyPatch) -> None:
     """git takes all files into its index, as it does with those of a larger workspace."""
-    monkeypatch.setattr("sam_tui.adapters.checkpoints.workspace_files._FEW", 0)
+    monkeypatch.setattr(FEW, 0)
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from itertools import islice
 from typing import cast
 
 from sam_tui.adapters.checkpoints.git import SECONDS, GitFailed, GitStore, GitTooSlow
-from sam_tui.adapters.checkpoints.index import GitIndex
-from sam_tui.adapters.checkpoints.trees import FileEntries, edited_tree
+from sam_tui.adapters.checkpoints.trees import FileEntries, GitIndex, edited_tree
 from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ports.code import EditableFiles
@@ -39,7 +38,6 @@ _REFUSED_SECONDS = 300.0
 """Seconds for which a workspace that cannot be stored is not tried again."""
 _TRIES = 3
 """The most attempts at a snapshot while files vanish as git reads them."""
-_CHANGED = "it changed while it was read"
 _USUAL = (0o644, 0o664, 0o755, 0o775)
 """Permission bits that need no record: git stores only whether a file is executable."""
 
@@ -175,30 +173,33 @@ class WorkspaceFiles:
 
     def _stored(self, paths: Sequence[bytes], began: float) -> str:
         """Store the files that were reported; returns the tree of all files."""
-        assert self._modes is not None
-        nested = [path for path in paths if path.endswith(b"/")]
+        # git reports no file that is as in its index again, or that it does not have, and was removed.
+        reported, before = dict.fromkeys(self._expanded(paths)), self._reported
+        files, forgotten = self._chosen(reported | before)
+        tree = self._stored_here(files, forgotten, began)
+        if tree is None:
+            self._reported = {}
+            self._forget_modes(forgotten)
+            tree = self._taken(files, forgotten)
+        else:
+            self._reported = reported
+            # Others may come back as they were; then git does not report them.
+            self._forget_modes(path for path in forgotten if path not in reported)
+        self._store_modes()
+        return tree or self._store.write("tree", b"")
+
+    def _expanded(self, paths: Sequence[bytes]) -> list[bytes]:
+        """The files that were reported, and those of nested repositories, without large ignored folders."""
         named = [path for path in paths if not path.endswith(b"/")]
-        for folder in nested:  # a repository of its own: git would keep no more than its name
-            named += self._below(folder.rstrip(b"/"))
+        for folder in paths:
+            if folder.endswith(
+                b"/"
+            ):  # a repository of its own: git would keep no more than its name
+                named += self._below(folder.rstrip(b"/"))
         if len(named) > _FEW:
             for folder in self._omit_large_folders():
                 named = [path for path in named if not path.startswith(folder)]
-        # git reports no file that is as in its index again, or that it does not have, and was removed.
-        reported, before = dict.fromkeys(named), self._reported
-        self._reported = reported
-        files, forgotten = self._chosen(reported | before)
-        tree = self._stored_here(files, forgotten, began)
-        for path in forgotten:  # a file may come back as it was; then git does not report it
-            if tree is None or path not in reported:
-                self._modes.pop(os.fsdecode(path), None)
-        if tree is None:
-            self._reported = {}
-            self._entries.clear()
-            changed = self._index.take(files, forgotten)
-            self._omitted.update(dict.fromkeys(changed, _CHANGED))
-            tree = self._index.tree()
-        self._store_modes()
-        return tree or self._store.write("tree", b"")
+        return named
 
     def _stored_here(
         self, files: dict[bytes, os.stat_result], forgotten: Sequence[bytes], began: float
@@ -210,14 +211,23 @@ class WorkspaceFiles:
         entries = self._entries.store(files, began, _LITTLE)
         if entries is None:
             return None
-        for path in [path for path, entry in entries.items() if entry is None]:
-            if os.path.lexists(os.path.join(self._root, path)):
-                self._omitted[path] = _CHANGED
+        self._omit_changed(path for path, entry in entries.items() if entry is None)
         tree = self._index.tree()
-        if not self._omitted.keys() & set(forgotten):
+        if self._omitted.keys().isdisjoint(forgotten):
             self._index.settle(min(began, earliest))
         changes = {**dict.fromkeys(forgotten), **entries}
         return edited_tree(self._store, tree, changes) if changes else tree
+
+    def _taken(self, files: Collection[bytes], forgotten: Collection[bytes]) -> str:
+        """Have git take files into its index, and return the tree of that."""
+        self._entries.clear()
+        self._omit_changed(self._index.take(files, forgotten))
+        return self._index.tree()
+
+    def _omit_changed(self, paths: Iterable[bytes]) -> None:
+        """Leave out files that could not be read as they were seen, unless they are gone."""
+        there = (path for path in paths if os.path.lexists(os.path.join(self._root, path)))
+        self._omitted.update(dict.fromkeys(there, "it changed while it was read"))
 
     def _below(self, folder: bytes) -> list[bytes]:
         """Return the files of a nested repository, without git's own."""
@@ -255,6 +265,11 @@ class WorkspaceFiles:
                     raise _TooMany(self._limits.files)
                 self._note_mode(os.fsdecode(path), status.st_mode)
         return chosen, forgotten
+
+    def _forget_modes(self, paths: Iterable[bytes]) -> None:
+        assert self._modes is not None
+        for path in paths:
+            self._modes.pop(os.fsdecode(path), None)
 
     def _note_mode(self, path: str, mode: int) -> None:
         assert self._modes is not None
