@@ -78,15 +78,11 @@ class Kept:
         return plan
 
 
-async def index(kept: Kept, monkeypatch: pytest.MonkeyPatch, then: int) -> None:
-    """Have git take all files into its index, and from then on only more than so many changes."""
-    monkeypatch.setattr(FEW, 0)
-    async with kept.calling():
-        pass
-    await kept.checkpoints.checkpoints()
-    monkeypatch.setattr(FEW, then)
+def leave_index(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the program store what changes from now on, beside an index that is older than that."""
+    monkeypatch.setattr(FEW, 200)
     (index,) = kept.data.rglob("index")
-    os.utime(index, (1, 1))  # as if it were older than all changes
+    os.utime(index, (1, 1))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.code import Snapshot
-from tests.checkpoints.conftest import index
+from tests.checkpoints.conftest import FEW, leave_index
 
 
 def workspace(kept: Any) -> None:
@@ -65,17 +65,19 @@ DEEDS = {
 
 
 @pytest.mark.requirement("checkpoints:restore", "checkpoints:bytes")
-@pytest.mark.parametrize("most", [None, 200, 0], ids=["no-index", "an-old-index", "an-index"])
+@pytest.mark.parametrize("indexed", [False, True], ids=["without-an-index", "with-an-index"])
 async def test_every_change_comes_back_to_the_byte_and_forth_again(
-    kept: Any, monkeypatch: pytest.MonkeyPatch, most: int | None
+    kept: Any, monkeypatch: pytest.MonkeyPatch, indexed: bool
 ):
     workspace(kept)
-    if most is not None:
-        await index(kept, monkeypatch, most)
     start = kept.tree()
     for words, deed in DEEDS.items():
+        monkeypatch.setattr(FEW, 0 if indexed else 200)
         async with kept.calling() as number:
             deed(kept)
+        await kept.checkpoints.checkpoints()
+        if indexed:
+            leave_index(kept, monkeypatch)
         changed = kept.tree()
         assert changed != start, words
         plan = await kept.checkpoints.plan(number, {"own"})

@@ -11,7 +11,7 @@ import pytest
 from sam_tui.adapters.checkpoints import CheckpointLimits, git
 from sam_tui.adapters.checkpoints.workspace_files import SizeLimits
 from sam_tui.core.errors import CheckpointError
-from tests.checkpoints.conftest import index
+from tests.checkpoints.conftest import FEW, leave_index
 
 
 def noted_runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
@@ -33,10 +33,10 @@ async def test_a_call_that_changes_few_files_runs_git_twice_at_most(
 ):
     kept.write("src/a", "1")
     if indexed:
-        await index(kept, monkeypatch, 200)
-    async with kept.calling():  # git names the tree of the index once
-        pass
-    await kept.checkpoints.checkpoints()
+        monkeypatch.setattr(FEW, 0)
+        await kept.checkpoints.span((), ())  # a look at the files as they are
+        leave_index(kept, monkeypatch)
+    await kept.checkpoints.span((), ())  # git names the tree of the index once
     asked = noted_runs(monkeypatch)
     for content in ("2", "3"):
         asked.clear()
