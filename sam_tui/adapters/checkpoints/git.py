@@ -198,9 +198,13 @@ class GitStore:
         """Replace a file of the store, under its lock, in one step."""
         new = self.folder / f"{os.getpid()}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
-            file.write(data)
-        os.replace(new, self.folder / name)
+        try:
+            with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
+                file.write(data)
+            os.replace(new, self.folder / name)
+        except OSError:  # a part of it would take room on a full disk
+            new.unlink(missing_ok=True)
+            raise
 
     def keep(self, name: str, data: bytes) -> None:
         """Write a file of the store, unless it has this content already."""
