@@ -94,6 +94,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "checkpoints:cli": Requirement("Checkpoints are listed, shown, restored and dropped from the command line.", "issue 16.3"),
     "checkpoints:commands": Requirement("What a command deleted comes back; a call that only reads makes no checkpoint.", "issue 16.3"),
     "checkpoints:unusable": Requirement("Where checkpoints cannot be used, as on a read-only disk, a command that needs them names the folder, the reason and a way out.", "issue 16"),
+    "checkpoints:runs": Requirement("A call that changes few files runs git at most twice, and in a small workspace not at all.", "issue 11"),
     "checkpoints:slow": Requirement("A run of git that takes over a second goes on to its end, with all that it is given.", "issue 16.3"),
     "checkpoints:foreign": Requirement("A file that something else changed since is told and restored only by name; what only others changed stays.", "issue 16.3"),
     "checkpoints:hostile": Requirement("No hook, filter, setting or program of the workspace is run or believed by a snapshot, and only its owner reads the store.", "issue 16.3"),

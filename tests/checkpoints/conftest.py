@@ -14,6 +14,8 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.checkpoints import ChangingCall, RewindPlan
 
 OWN = ConversationId("own")
+FEW = "sam_tui.adapters.checkpoints.workspace_files._FEW"
+"""The most files that the program stores itself."""
 
 
 @dataclass
@@ -74,6 +76,19 @@ class Kept:
         plan = await self.checkpoints.plan(number, {OWN})
         await self.checkpoints.restore(plan, plan.safe if paths is None else paths)
         return plan
+
+
+def leave_index(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the program store what changes from now on, beside an index that is older than that."""
+    monkeypatch.setattr(FEW, 200)
+    (index,) = kept.data.rglob("index")
+    os.utime(index, (1, 1))
+
+
+@pytest.fixture
+def indexed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """git takes all files into its index, as it does with those of a larger workspace."""
+    monkeypatch.setattr(FEW, 0)
 
 
 @pytest.fixture

@@ -98,7 +98,8 @@ def test_a_snapshot_that_fails_leaves_nothing_that_fills_the_disk(
     git.write_text(f'#!/bin/sh\nreal={shutil.which("git")}\n{full}\nexec "$real" "$@"\n', "utf-8")
     git.chmod(0o755)
     environ = {"PATH": f"{git.parent}:{os.environ['PATH']}"}
-    (sam.workspace / "b.txt").write_text("1\n", "utf-8")
+    for number in range(201):  # so many that git reads them
+        (sam.workspace / f"{number}.txt").write_text("1\n", "utf-8")
     call(sam, "create_file", environ, filePath="a.txt", content="1\n")
     assert (sam.workspace / "a.txt").exists() and "No call" in sam("checkpoints", "list").err
     [store] = [path for path in (sam.data / "checkpoints").iterdir() if path.is_dir()]

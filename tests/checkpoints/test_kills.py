@@ -93,6 +93,7 @@ async def test_git_that_cannot_read_its_references_removes_nothing_that_is_neede
     assert await lost(kept.root, kept.data, promised) == ([], "")
 
 
+@pytest.mark.usefixtures("indexed")
 @pytest.mark.requirement("checkpoints:shortage")
 async def test_git_that_could_not_be_started_once_is_asked_again_by_the_next_call(
     kept: Any, tmp_path: Path
@@ -129,6 +130,7 @@ async def test_git_removes_nothing_from_a_store_that_is_not_an_hour_old(
         f'#!/bin/sh\necho "$1" >> {runs}\nPATH={path}\nexec {shutil.which("git")} "$@"\n'
     )
     git.chmod(0o755)
+    runs.touch()
     kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
     for age, prunes in ((0, 0), (1800, 0), (7200, 1), (1800, 1)):
         for note in kept.data.rglob("pruned"):

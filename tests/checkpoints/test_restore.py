@@ -1,21 +1,25 @@
 """What calls did to the files of the workspace is taken back, whatever it was."""
 
 import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sam_tui.adapters.checkpoints import CheckpointLimits, git
+from sam_tui.adapters.checkpoints import CheckpointLimits
 from sam_tui.adapters.checkpoints.workspace_files import SizeLimits
+from sam_tui.adapters.files import LocalFiles
+from sam_tui.core.accesses import Location
 from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.code import Snapshot
+from tests.checkpoints.conftest import FEW, leave_index
 
 
 def workspace(kept: Any) -> None:
@@ -61,12 +65,19 @@ DEEDS = {
 
 
 @pytest.mark.requirement("checkpoints:restore", "checkpoints:bytes")
-async def test_every_change_comes_back_to_the_byte_and_forth_again(kept: Any):
+@pytest.mark.parametrize("indexed", [False, True], ids=["without-an-index", "with-an-index"])
+async def test_every_change_comes_back_to_the_byte_and_forth_again(
+    kept: Any, monkeypatch: pytest.MonkeyPatch, indexed: bool
+):
     workspace(kept)
     start = kept.tree()
     for words, deed in DEEDS.items():
+        monkeypatch.setattr(FEW, 0 if indexed else 200)
         async with kept.calling() as number:
             deed(kept)
+        await kept.checkpoints.checkpoints()
+        if indexed:
+            leave_index(kept, monkeypatch)
         changed = kept.tree()
         assert changed != start, words
         plan = await kept.checkpoints.plan(number, {"own"})
@@ -195,71 +206,6 @@ async def test_the_store_is_bounded_and_what_is_too_large_is_named(kept: Any):
     assert not (kept.root / "again").exists()
 
 
-_ENDLESS = """#!/bin/sh
-PATH={path}
-case "$*" in *--ignored*) [ ! -e {unread} ] || exit 1;; esac
-case "$*" in *--deleted*) grep -q kept {excluded} || exec sleep 1000;; esac
-exec {git} "$@"
-"""
-"""A look that never ends before the folder that is too large is excluded."""
-
-
-@pytest.mark.requirement("checkpoints:huge")
-async def test_a_huge_folder_is_refused_soon_and_then_at_once_and_ignored_parts_of_it_do_not_count(
-    kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(git, "_SLOW", 0.1)
-    kept.limits = CheckpointLimits(sizes=SizeLimits(files=40, ignored_files=20))
-    for number in range(60):
-        kept.write(f"kept/{number}", "x")
-    asked, run = list[tuple[str, ...]](), git.GitStore.run
-
-    def noted(store: git.GitStore, *arguments: str, **more: Any) -> bytes:
-        asked.append(arguments)  # here: a busy machine ends a slow program before it begins
-        return run(store, *arguments, **more)
-
-    monkeypatch.setattr(git.GitStore, "run", noted)
-    program, unread = tmp_path / "bin/git", tmp_path / "unread"
-    program.parent.mkdir()
-    store = hashlib.sha256(os.fsencode(kept.root)).hexdigest()[:24]
-    real, path = shutil.which("git"), os.environ["PATH"]
-    excluded = kept.data / "checkpoints" / store / "excluded"
-    program.write_text(_ENDLESS.format(unread=unread, excluded=excluded, git=real, path=path))
-    program.chmod(0o755)
-
-    async def change() -> int:
-        async with kept.calling() as number:
-            kept.write("a", os.urandom(8))
-        return number
-
-    for _ in range(3):
-        kept.checkpoints.close()
-        kept.checkpoints = kept.opened(search_path=f"{program.parent}:{path}")
-        for _ in range(3):
-            with pytest.raises(CheckpointError, match="over 40 files"):
-                await change()
-    assert len(asked) == 3, "each program looked once"
-    with pytest.raises(CheckpointError, match="over 40 files"):
-        await kept.checkpoints.span((), ())
-    assert len(asked) == 4, "a person who asks has it looked at again"
-
-    kept.write(".gitignore", "/kept/\n")
-    unread.touch()
-    kept.checkpoints.close()
-    kept.checkpoints = kept.opened(search_path=f"{program.parent}:{path}")
-    with pytest.raises(CheckpointError, match="over 40 files"):
-        await change()
-    looks = [arguments for arguments in asked[4:] if "--deleted" in arguments]
-    assert len(looks) == 1, "where git does not say what is ignored, it does not look again"
-    unread.unlink()
-    kept.checkpoints.close()
-    kept.checkpoints = kept.opened(search_path=f"{program.parent}:{path}")
-    await change()
-    plan = await kept.back(await change())
-    assert [change.path for change in plan.changes] == ["a"]
-    assert plan.omitted == ("kept/: an ignored folder that is too large",)
-
-
 _SWAPPING = """#!/bin/sh
 PATH={path}
 case "$*" in *--replace*) mv src real; cp -r {outside} src; mv a kept; cp {outside}/key a;; esac
@@ -270,6 +216,41 @@ exit $code
 """What git reads through links that stand there for the moment at which it opens a file."""
 
 
+@pytest.mark.requirement("checkpoints:links")
+async def test_nothing_outside_is_kept_though_links_take_the_places_of_files_just_then(
+    kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "key").write_text("secret\n")
+    snapshot = LocalFiles.snapshot
+
+    def exchanged(files: LocalFiles, where: Location, *, limit: int) -> Snapshot:
+        place = kept.root / where.argument.partition("/")[0]
+        place.rename(tmp_path / "away")
+        place.symlink_to(outside / "key" if where.argument == "a" else outside)
+        try:
+            return snapshot(files, where, limit=limit)
+        finally:
+            place.unlink()
+            (tmp_path / "away").rename(place)
+
+    for name in ("src/key", "a"):
+        kept.write(name, "inside\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalFiles, "snapshot", exchanged)
+        async with kept.calling() as number:
+            pass
+        await kept.checkpoints.checkpoints()
+    async with kept.calling() as number:
+        kept.write("a", "more\n")
+    assert (await kept.back(number)).omitted == ()
+    assert (kept.root / "a").read_text() == "inside\n"
+    objects = [zlib.decompress(path.read_bytes()) for path in kept.data.rglob("objects/??/*")]
+    assert not any(b"secret" in data for data in objects)
+
+
+@pytest.mark.usefixtures("indexed")
 @pytest.mark.requirement("checkpoints:links")
 async def test_nothing_outside_is_kept_though_links_take_the_places_of_files_while_git_reads(
     kept: Any, tmp_path: Path
@@ -346,20 +327,6 @@ async def test_what_belongs_to_a_folder_that_is_gone_goes_and_what_is_in_use_or_
     with (stores[str(away)] / "lock").open("rb+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert (await kept.checkpoints.prune()).folders == (str(gone),)
-
-
-@pytest.mark.requirement("checkpoints:slow")
-def test_git_that_takes_a_while_still_reads_all_that_it_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(git, "_SLOW", 0)
-    program = git.git_program(os.environ["PATH"], ())
-    assert program is not None
-    store = git.GitStore(program, tmp_path / "store", str(tmp_path))
-    data = b"more than a pipe holds\n" * 100_000
-    with store.locked():
-        name = store.run("hash-object", "-w", "--stdin", stdin=data).decode().strip()
-        assert store.read("blob", name) == data
 
 
 @pytest.mark.requirement("checkpoints:unchanged")

@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = (
     "LICENSE", "Makefile", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "constraints.txt",
-    "pyproject.toml", ".gitignore", "sam_tui", "tools", "reminders", "tests", "scripts", "docs",
+    "pyproject.toml", ".gitignore", "sam_tui", "tools", "reminders", "scripts",
+    "tests/conftest.py", "tests/install", "docs/features.md",  # a part: each file is compressed
 )  # fmt: skip
 
 
@@ -68,6 +69,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
                 source, tree / name, ignore=shutil.ignore_patterns("__pycache__", ".*cache")
             )
         elif source.exists():
+            (tree / name).parent.mkdir(exist_ok=True)
             shutil.copy(source, tree / name)
     # What a used checkout holds beside the sources; none of it may be packed.
     (tree / ".venv" / "lib").mkdir(parents=True)

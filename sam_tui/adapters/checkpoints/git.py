@@ -198,9 +198,13 @@ class GitStore:
         """Replace a file of the store, under its lock, in one step."""
         new = self.folder / f"{os.getpid()}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
-            file.write(data)
-        os.replace(new, self.folder / name)
+        try:
+            with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
+                file.write(data)
+            os.replace(new, self.folder / name)
+        except OSError:  # a part of it would take room on a full disk
+            new.unlink(missing_ok=True)
+            raise
 
     def keep(self, name: str, data: bytes) -> None:
         """Write a file of the store, unless it has this content already."""
@@ -229,11 +233,15 @@ class GitStore:
         """Store an object in one step; returns its name."""
         data = b"%s %d\0" % (kind.encode(), len(content)) + content
         name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
-        path = self._object(name)
-        if not path.exists():
+        if not self.holds(name):
+            path = self._object(name)
             path.parent.mkdir(mode=0o700, exist_ok=True)
             self.replace(f"objects/{name[:2]}/{name[2:]}", zlib.compress(data, 1))
         return name
+
+    def holds(self, name: str) -> bool:
+        """Whether an object is here; another program that shares the store may have pruned it."""
+        return self._object(name).exists()
 
     def _object(self, name: str) -> Path:
         return self.folder / "objects" / name[:2] / name[2:]

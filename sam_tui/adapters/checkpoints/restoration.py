@@ -5,13 +5,12 @@ Files are written through functions that follow no link and leave no folder.
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from hashlib import sha1
 
 from sam_tui.adapters.checkpoints.git import GitStore
+from sam_tui.adapters.checkpoints.trees import Entry, blob_name, current_of
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import CheckpointError, ToolError
 from sam_tui.core.ports.code import Drop, EditableFiles, EditStep, Put, Snapshot
@@ -19,30 +18,9 @@ from sam_tui.core.ports.files import StoredFile
 
 _MOST_TEXT = 200_000
 """The largest file whose lines are compared, in bytes."""
-_LINK = "120000"
-_FOLDER = "40000"
 _TOGETHER = 100
 """The most steps of one all-or-none change; each holds a folder open."""
 _TOGETHER_BYTES = 64_000_000
-_LARGEST = 2_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file's entry in a tree: its kind, its executable bit, and its object."""
-
-    mode: str
-    object: str
-
-    @property
-    def link(self) -> bool:
-        """Whether it is a symbolic link."""
-        return self.mode == _LINK
-
-    @property
-    def executable(self) -> bool:
-        """Whether it can be run."""
-        return self.mode == "100755"
 
 
 Difference = tuple[Entry | None, Entry | None]
@@ -98,35 +76,6 @@ def files_of_tree(store: GitStore, tree: str) -> dict[str, StoredFile]:
     return files
 
 
-def entries_of(store: GitStore, tree: str, paths: Iterable[bytes]) -> Iterator[tuple[bytes, Entry]]:
-    """Yield the entries of some files of a tree, without those that it lacks."""
-    folders: dict[bytes, dict[bytes, Entry]] = {b"": _entries(store, tree)}
-    for path in paths:
-        above, entries = b"", folders[b""]
-        *names, file = path.split(b"/")
-        for name in names:
-            above += b"/" + name
-            if above not in folders:
-                entry = entries.get(name)
-                deeper = entry is not None and entry.mode == _FOLDER
-                folders[above] = _entries(store, entry.object) if entry and deeper else {}
-            entries = folders[above]
-        if file in entries:
-            yield path, entries[file]
-
-
-def _entries(store: GitStore, tree: str) -> dict[bytes, Entry]:
-    """The entries of one folder, by name; each has a mode, a name, and twenty bytes of an object's name."""
-    data, at = store.read("tree", tree), 0
-    entries: dict[bytes, Entry] = {}
-    while at < len(data):
-        end = data.index(b"\0", at)
-        mode, _, name = data[at:end].partition(b" ")
-        at = end + 21
-        entries[name] = Entry(mode.decode("ascii"), data[end + 1 : at].hex())
-    return entries
-
-
 def _entry(mode: str, name: str) -> Entry | None:
     return None if mode == "000000" else Entry(mode, name)
 
@@ -152,17 +101,6 @@ def part_restored(now: bytes, then: bytes, hunk: int) -> bytes:
     groups = list(difflib.SequenceMatcher(None, lines, past).get_grouped_opcodes())
     first, last = groups[hunk][0], groups[hunk][-1]
     return "".join([*lines[: first[1]], *past[first[3] : last[4]], *lines[last[2] :]]).encode()
-
-
-def current_of(files: EditableFiles, where: Location, entry: Entry) -> Snapshot:
-    """Return the snapshot of a file or a link itself; no other link is followed. Raises ``ToolError``."""
-    return files.link(where) if entry.link else files.snapshot(where, limit=_LARGEST)
-
-
-def blob_name(data: bytes) -> str:
-    """The name of the git object for a file's content."""
-    head = b"blob %d\0" % len(data)
-    return sha1(head + data, usedforsecurity=False).hexdigest()
 
 
 class Restoration:

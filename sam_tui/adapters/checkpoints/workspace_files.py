@@ -2,6 +2,9 @@
 
 git compares names, sizes and dates with its index and reports new, changed and removed files; this module
 decides which of them to store. Ignored files are stored, too, unless a whole ignored folder is large.
+
+Few files are read and stored here, because starting git takes longer than that: the index stays, and git
+reports them again. Many are left to git, which takes them into its index. A small workspace has no index.
 """
 
 import json
@@ -16,20 +19,19 @@ from itertools import islice
 from typing import cast
 
 from sam_tui.adapters.checkpoints.git import SECONDS, GitFailed, GitStore, GitTooSlow
-from sam_tui.adapters.checkpoints.restoration import Entry, blob_name, current_of, entries_of
-from sam_tui.core.accesses import Location
+from sam_tui.adapters.checkpoints.trees import FileEntries, GitIndex, edited_tree
 from sam_tui.core.clock import expiry_seconds
-from sam_tui.core.errors import CheckpointError, ToolError
+from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ports.code import EditableFiles
 from sam_tui.core.text.plain import printable
 
 _LOOK = ("ls-files", "-z", "--modified", "--deleted", "--others", "-X")
-_TAKE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-_FORGET = ("update-index", "-z", "--force-remove", "--stdin")
 _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 _IGNORING = b".gitignore"
 _FEW = 200
-"""The most new files that are not checked for lying in a large ignored folder."""
+"""The most files that are stored here, and new ones not checked for lying in a large ignored folder."""
+_LITTLE = 10_000_000
+"""The most bytes that are read and stored here for one snapshot."""
 _SECONDS_FOR_IGNORED = 5.0
 """The most seconds for git to find ignored folders if there are too many files."""
 _REFUSED_SECONDS = 300.0
@@ -84,21 +86,19 @@ class WorkspaceFiles:
         data: str,
     ) -> None:
         self._store = store
-        self._files = files
-        self._workspace = workspace
         self._root = os.fsencode(workspace)
         self._limits = limits
         self._excluded = store.folder / "excluded"
         self._modes_file = store.folder / "modes"
-        self._unverified = store.folder / "unverified"
-        """A file that exists while the index may have files from outside of the workspace."""
         inside = os.path.relpath(data, workspace)
         self._data = () if inside.startswith("..") else (os.fsencode(inside) + b"/",)
         self._omitted: dict[bytes, str] = {}
         """Paths that are not stored, with the reasons; checked again in every process."""
         self._modes: dict[str, int] | None = None
-        self._last: tuple[str, tuple[int, int] | None] | None = None
-        """The tree of the index, and the index that it belongs to."""
+        self._index = GitIndex(store, files, workspace)
+        self._entries = FileEntries(store, files, workspace)
+        self._reported: dict[bytes, None] = {}
+        """The files that were reported last."""
         self._refusal: tuple[float, CheckpointError] | None = None
         """The time until which nothing of this folder is stored, and the reason."""
 
@@ -122,19 +122,13 @@ class WorkspaceFiles:
                 return self._snapshot()
             except GitFailed:
                 continue
-        self._forget_index()  # should it be damaged
+        self._index.forget()  # should it be damaged
         return self._snapshot()
-
-    def _forget_index(self) -> None:
-        with suppress(FileNotFoundError):
-            os.unlink(self._store.folder / "index")
 
     def _snapshot(self) -> WorkspaceTree:
         if self._modes is None:
             self._modes = self._stored_modes()
-        if self._unverified.exists():  # a program was killed before it looked
-            self._forget_index()
-            self._unverified.unlink()
+        self._index.recover()
         self._reconsider()
         began = time.time()
         try:
@@ -144,111 +138,105 @@ class WorkspaceFiles:
                 raise
             self._write_excluded()
             paths = self._looked()
-        if paths:
-            self._take(paths)
-        else:
-            self._settle(began)
-        tree = self._tree()
+        tree = self._stored(paths, began)
         omitted = tuple(f"{printable(os.fsdecode(p))}: {why}" for p, why in self._omitted.items())
         return WorkspaceTree(tree, dict(self._modes), omitted)
 
-    def _tree(self) -> str:
-        """The tree of the index as it is now."""
-        if self._last is None or self._last[1] != self._index():
-            tree = self._store.run("write-tree").decode().strip()
-            self._last = tree, self._index()
-        return self._last[0]
-
     def _looked(self) -> list[bytes]:
-        """The paths that git reports as new, changed or removed.
+        """The paths that git reports as new, changed or removed; all of few files without an index.
 
         git reports none before it has read all folders. Where that takes long, files are counted here, up
         to the limit.
         """
+        if not self._index.exists():
+            most = min(_FEW, self._limits.files)
+            paths = list(islice(self._all_paths(), most + 1))
+            if len(paths) <= most:
+                self._modes = {}
+                return paths
         names = self._store.run(*_LOOK, str(self._excluded), when_slow=self._count).split(b"\0")
         return [path for path in dict.fromkeys(names) if path]
 
     def _count(self) -> None:
         """Raise ``_TooMany`` if there are more names than git knows and can ever be stored."""
-        known = 0
-        with suppress(OSError), open(self._store.folder / "index", "rb") as index:
-            known = int.from_bytes(index.read(12)[8:])
-        skipped = {os.path.join(self._root, path) for path in (*self._data, *self._omitted)}
-        most = self._limits.files + known
+        most = self._limits.files + self._index.count()
         ignoring = os.path.lexists(os.path.join(self._root, _IGNORING))
-        for number, entry in enumerate(_files_below(self._root, skipped)):
-            ignoring = ignoring or entry.name == _IGNORING
+        for number, path in enumerate(self._all_paths()):
+            ignoring = ignoring or os.path.basename(path) == _IGNORING
             if number == most:
                 raise _TooMany(self._limits.files, ignoring=ignoring)
 
-    def _index(self) -> tuple[int, int] | None:
-        try:
-            status = os.stat(self._store.folder / "index")
-        except FileNotFoundError:
-            return None
-        return status.st_ino, status.st_mtime_ns
+    def _all_paths(self) -> Iterator[bytes]:
+        skipped = {os.path.join(self._root, path) for path in (*self._data, *self._omitted)}
+        start = len(os.path.join(self._root, b""))
+        return (entry.path[start:] for entry in _files_below(self._root, skipped))
 
-    def _settle(self, began: float) -> None:
-        """Date the index at the scan that found no change.
+    def _stored(self, paths: Sequence[bytes], began: float) -> str:
+        """Store the files that were reported; returns the tree of all files."""
+        # git reports no file that is as in its index again, or that it does not have, and was removed.
+        reported, before = dict.fromkeys(self._expanded(paths)), self._reported
+        files, forgotten = self._chosen(reported | before)
+        tree = self._stored_here(files, forgotten, began)
+        if tree is None:
+            self._reported = {}
+            self._forget_modes(forgotten)
+            tree = self._taken(files, forgotten)
+        else:
+            self._reported = reported
+            # Others may come back as they were; then git does not report them.
+            self._forget_modes(path for path in forgotten if path not in reported)
+        self._store_modes()
+        return tree or self._store.write("tree", b"")
 
-        git reads every file again whose date is not before that of the index. A second is subtracted,
-        because the clock for dates of files is a little late.
-        """
-        index = self._store.folder / "index"
-        if self._last is not None and self._index() == self._last[1]:
-            if index.stat().st_mtime < began - 1:
-                os.utime(index, (began - 1, began - 1))
-            self._last = self._last[0], self._index()
-
-    def _take(self, paths: Sequence[bytes]) -> None:
-        """Update the index for the paths that git reported."""
-        nested = [path for path in paths if path.endswith(b"/")]
+    def _expanded(self, paths: Sequence[bytes]) -> list[bytes]:
+        """The files that were reported, and those of nested repositories, without large ignored folders."""
         named = [path for path in paths if not path.endswith(b"/")]
-        for folder in nested:  # a repository of its own: git would keep no more than its name
-            named += self._below(folder.rstrip(b"/"))
+        for folder in paths:
+            if folder.endswith(
+                b"/"
+            ):  # a repository of its own: git would keep no more than its name
+                named += self._below(folder.rstrip(b"/"))
         if len(named) > _FEW:
             for folder in self._omit_large_folders():
                 named = [path for path in named if not path.startswith(folder)]
-        sizes, forgotten = self._chosen(named)
-        if forgotten:
-            self._store.run(*_FORGET, stdin=b"\0".join(forgotten) + b"\0")
-        if sizes:
-            self._store.replace(self._unverified.name, b"")
-            self._store.run(*_TAKE, stdin=b"\0".join(sizes) + b"\0")
-            self._verify(sizes)
-            self._unverified.unlink()
-        self._store_modes()
+        return named
 
-    def _verify(self, paths: Collection[bytes]) -> None:
-        """Remove entries from the index whose content git did not read below the workspace.
+    def _stored_here(
+        self, files: dict[bytes, os.stat_result], forgotten: Sequence[bytes], began: float
+    ) -> str | None:
+        """The tree of the index with these files instead; None if they have to be taken into the index."""
+        earliest = min((status.st_ctime for status in files.values()), default=began)
+        if len(files) + len(forgotten) > _FEW or (files and not self._index.precedes(earliest)):
+            return None
+        entries = self._entries.store(files, began, _LITTLE)
+        if entries is None:
+            return None
+        self._omit_changed(path for path, entry in entries.items() if entry is None)
+        tree = self._index.tree()
+        if self._omitted.keys().isdisjoint(forgotten):
+            self._index.settle(min(began, earliest))
+        changes = {**dict.fromkeys(forgotten), **entries}
+        return edited_tree(self._store, tree, changes) if changes else tree
 
-        git opens a file by its path, and would follow a link that has just replaced a folder or file.
-        """
-        for path, entry in entries_of(self._store, self._tree(), paths):
-            if not self._lies_below(os.fsdecode(path), entry):
-                self._omitted[path] = "it changed while it was read"
-        if forgotten := [path for path in paths if path in self._omitted]:
-            self._store.run(*_FORGET, stdin=b"\0".join(forgotten) + b"\0")
+    def _taken(self, files: Collection[bytes], forgotten: Collection[bytes]) -> str:
+        """Have git take files into its index, and return the tree of that."""
+        self._entries.clear()
+        self._omit_changed(self._index.take(files, forgotten))
+        return self._index.tree()
 
-    def _lies_below(self, path: str, entry: Entry) -> bool:
-        """Whether a file still begins with its stored content."""
-        where = Location(path, os.path.join(self._workspace, path), self._workspace)
-        try:
-            data = current_of(self._files, where, entry).data
-        except ToolError:
-            return False
-        return blob_name(data) == entry.object or (
-            not entry.link and data.startswith(self._store.read("blob", entry.object))
-        )
+    def _omit_changed(self, paths: Iterable[bytes]) -> None:
+        """Leave out files that could not be read as they were seen, unless they are gone."""
+        there = (path for path in paths if os.path.lexists(os.path.join(self._root, path)))
+        self._omitted.update(dict.fromkeys(there, "it changed while it was read"))
 
     def _below(self, folder: bytes) -> list[bytes]:
         """Return the files of a nested repository, without git's own."""
         files = islice(_files_below(os.path.join(self._root, folder)), self._limits.files + 1)
         return [os.path.relpath(entry.path, self._root) for entry in files]
 
-    def _chosen(self, paths: Iterable[bytes]) -> tuple[dict[bytes, int], list[bytes]]:
-        """The files that git has to read, with sizes, and the paths to remove from its index."""
-        chosen: dict[bytes, int] = {}
+    def _chosen(self, paths: Iterable[bytes]) -> tuple[dict[bytes, os.stat_result], list[bytes]]:
+        """The files to store, and the paths of those that are not stored, or not any more."""
+        chosen: dict[bytes, os.stat_result] = {}
         forgotten: list[bytes] = []
         reachable: dict[bytes, bool] = {}
         assert self._modes is not None
@@ -268,16 +256,20 @@ class WorkspaceFiles:
                 status = None
             if status is None or stat.S_ISDIR(status.st_mode):
                 forgotten.append(path)
-                self._modes.pop(os.fsdecode(path), None)
             elif why := self._refused(path, status):
                 self._omitted[path] = why
                 forgotten.append(path)
             else:
-                chosen[path] = status.st_size
+                chosen[path] = status
                 if len(chosen) > self._limits.files:
                     raise _TooMany(self._limits.files)
                 self._note_mode(os.fsdecode(path), status.st_mode)
         return chosen, forgotten
+
+    def _forget_modes(self, paths: Iterable[bytes]) -> None:
+        assert self._modes is not None
+        for path in paths:
+            self._modes.pop(os.fsdecode(path), None)
 
     def _note_mode(self, path: str, mode: int) -> None:
         assert self._modes is not None
@@ -361,7 +353,7 @@ def _files_below(folder: bytes, skipped: Collection[bytes] = ()) -> Iterator[os.
             for entry in entries:
                 if not entry.is_dir(follow_symlinks=False):
                     yield entry
-                elif entry.name.lower() != b".git" and entry.path + b"/" not in skipped:
+                elif entry.name != b".git" and entry.path + b"/" not in skipped:
                     waiting.append(entry.path)
 
 
