@@ -56,7 +56,12 @@ def test_the_first_word_that_is_a_command_is_the_command(
 @pytest.mark.requirement("headless:routing")
 @pytest.mark.parametrize(
     ("words", "near"),
-    [(["tols", "list"], "tools"), (["-C", ".", "Sesions"], "sessions"), (["resume"], "--resume")],
+    [
+        (["tols", "list"], "tools"),
+        (["-C", ".", "Sesions"], "sessions"),
+        (["resume"], "--resume"),
+        (["memory"], "memories list"),
+    ],
 )
 def test_a_mistyped_command_is_an_error_that_names_the_command(
     sam: Command, words: list[str], near: str
