@@ -55,13 +55,12 @@ def test_the_first_word_that_is_a_command_is_the_command(
 
 @pytest.mark.requirement("headless:routing")
 @pytest.mark.parametrize(
-    ("words", "near"),
-    [(["tols", "list"], "tools"), (["-C", ".", "Sesions"], "sessions"), (["resume"], "--resume")],
+    "typed",
+    ["tols list: tools", "-C . Sesions: sessions", "resume: --resume", "memory: memories list"],
 )
-def test_a_mistyped_command_is_an_error_that_names_the_command(
-    sam: Command, words: list[str], near: str
-) -> None:
-    ended = sam(*words)
+def test_a_mistyped_command_is_an_error_that_names_the_command(sam: Command, typed: str) -> None:
+    words, near = typed.split(": ")
+    ended = sam(*words.split())
     assert ended.code == 2 and f"Did you mean “{near}”?" in ended.err
     word = words[-1]
     for prompt in (["--", word], ["-p", word], ["hello"], ["-c", "continue"], [f"{word} it"]):

@@ -294,9 +294,7 @@ def _words(
         variable = source.key_variable or "SAM_TUI_API_KEY"
         text, hint = _WORDS[kind]
         words = text.format(where=where, model=source.model)
-        seconds = refusal.retry_after or 0.0
-        wait = f"{round(seconds / 60):.6g} minutes" if seconds > 90 else "a little"
-        return words + code, hint.format(variable=variable, wait=wait)
+        return words + code, hint.format(variable=variable, wait=_wait(refusal.retry_after))
     if refusal.status == 402 or re.search(_QUOTA, f"{refusal.code} {refusal.message}"):
         return f"{where} requires payment{code}", "Check the account's credit and limits."
     if re.search(_NO_TOOLS, refusal.message):
@@ -306,6 +304,11 @@ def _words(
         return f"{where} redirects elsewhere{code}", "Pass the final address with --api-base."
     hint = _IMAGE_HINT if re.search(_IMAGE, refusal.message) else ""
     return f"{where} refused the request{code}", hint
+
+
+def _wait(seconds: float | None) -> str:
+    """How long a provider asks to wait, in words."""
+    return f"{round(seconds / 60):.6g} minutes" if seconds and seconds > 90 else "a little"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
