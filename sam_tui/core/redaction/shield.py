@@ -178,9 +178,7 @@ class Shield:
     def unmask(self, text: str) -> str:
         """Return the text with the values behind its placeholders; guessed placeholders stay unchanged."""
         text = shown_again(text, self._shown) if self._shown else text
-        if "<secret:" not in text:
-            return text
-        return PLACEHOLDER.sub(self._value_behind, text)
+        return PLACEHOLDER.sub(self._value_behind, text) if "<secret:" in text else text
 
     def _value_behind(self, match: re.Match[str]) -> str:
         if match[0] not in self._given:
