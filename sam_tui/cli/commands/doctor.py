@@ -122,9 +122,9 @@ def _once(checks: list[DoctorCheck]) -> list[DoctorCheck]:
     """The checks, with a fault for which several failed reported once: by the check of policy or settings,
     or by one for other files."""
     faults = Counter((c.detail, c.advice) for c in checks if c.state == "missing")
-    own = {(c.detail, c.advice): c.name for c in checks if c.name in ("policy", "settings file")}
-    causes = {fault: own.get(fault, "configuration") for fault, n in faults.items() if n > 1}
-    first = [DoctorCheck("configuration", "missing", *f) for f in causes if f not in own]
+    files = {(c.detail, c.advice): c.name for c in checks if c.name in ("policy", "settings file")}
+    causes = {fault: files.get(fault, "configuration") for fault, n in faults.items() if n > 1}
+    first = [DoctorCheck("configuration", "missing", *f) for f in causes if f not in files]
     return first + [_unless_caused(check, causes) for check in checks]
 
 
