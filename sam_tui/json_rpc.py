@@ -78,11 +78,7 @@ def parsed(line: bytes, *, exact: bool = True) -> tuple[Message | None, Message 
     if not _is_text(line, fields):
         return None, _fault(_id(fields), _INVALID_REQUEST, "Invalid request: a half of a surrogate")
     if "method" in fields:
-        if exact and fields.get("jsonrpc") != "2.0":
-            return None, _fault(
-                _id(fields), _INVALID_REQUEST, 'Invalid request: "jsonrpc" is "2.0"'
-            )
-        return _request(fields)
+        return _request(fields, exact=exact)
     if "result" in fields or "error" in fields:
         return _answer(fields), None
     return None, _fault(_id(fields), _INVALID_REQUEST, "Invalid request: there is no method")
@@ -102,8 +98,10 @@ def _too_deep(line: bytes) -> Message | None:
     return _fault(_id(fields), _INVALID_REQUEST, "Invalid request: nested too deep")
 
 
-def _request(fields: Message) -> tuple[Message | None, Message | None]:
+def _request(fields: Message, *, exact: bool) -> tuple[Message | None, Message | None]:
     identifier = _id(fields)
+    if exact and fields.get("jsonrpc") != "2.0":
+        return None, _fault(identifier, _INVALID_REQUEST, 'Invalid request: "jsonrpc" is "2.0"')
     if not isinstance(fields["method"], str) or ("id" in fields and identifier is None):
         fault = "Invalid request: method is a string, id a string or a whole number"
         return None, _fault(identifier, _INVALID_REQUEST, fault)

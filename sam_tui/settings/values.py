@@ -84,11 +84,7 @@ def checked(setting: Setting, value: object) -> Value:
             return _bounded(setting, value)
         case "number" if type(value) in (int, float) and math.isfinite(cast("float", value)):
             return _bounded(setting, float(cast("float", value)))
-        case "text" if isinstance(value, str):
-            return _chosen(setting, value)
-        case "address" if isinstance(value, str) and (not value or is_address(value)):
-            return _chosen(setting, value)
-        case "command" if isinstance(value, str) and words_of(value) is not None:
+        case "text" | "address" | "command" if isinstance(value, str):
             return _chosen(setting, value)
         case "words" if isinstance(value, str) and setting.section == "keys":
             return (_chosen(setting, value),) if value else ()
@@ -195,11 +191,19 @@ def _bounded(setting: Setting, value: float) -> int | float:
     raise WrongValue(f"{setting.key} must be {expected(setting)}.")
 
 
+def _has_form(setting: Setting, text: str) -> bool:
+    if setting.kind == "address":
+        return not text or is_address(text)
+    return setting.kind != "command" or words_of(text) is not None
+
+
 def _chosen(setting: Setting, text: str) -> str:
     if setting.choices and text not in setting.choices:
         near = _nearest(text, setting.choices, 0.5)
         hint = f"Did you mean “{near[0]}”?" if near and near[0] else ""
         raise WrongValue(f"{setting.key} must be {expected(setting)}.", hint=hint)
+    if not _has_form(setting, text):
+        raise WrongValue(f"{setting.key} must be {expected(setting)}.")
     if len(text) > LONGEST or any(not c.isprintable() and c not in "\n\t" for c in text):
         raise WrongValue(f"{setting.key} must be a text without control characters.")
     return text

@@ -168,10 +168,7 @@ class Workbench:
         for report in runtime.plugins:
             if report.fault:
                 self._context.notice(report.warning, "warning")
-        command = self._context.settings.settings.text("screen.notify_command")
-        if program := missing_program(command):
-            fault = f"screen.notify_command runs {program}, which is not installed."
-            self._context.notice(fault, "warning")
+        self._announce_command()
         self._open(invocation)
         for command in commands:
             self.obey(command)
@@ -187,6 +184,13 @@ class Workbench:
         if invocation.first and not self.current.tab.queue.waiting:
             for line in welcome(runtime):
                 self._context.notice(line)
+
+    def _announce_command(self) -> None:
+        """Name the program for notifications if there is none of this name."""
+        command = self._context.settings.settings.text("screen.notify_command")
+        if program := missing_program(command):
+            fault = f"screen.notify_command runs {program}, which is not installed."
+            self._context.notice(fault, "warning")
 
     def _open(self, invocation: Invocation) -> None:
         """Open the conversation that the invocation names, or a list to choose from."""

@@ -15,16 +15,7 @@ from tests.fakes.counting import counted_calls
 
 _PARTS = {
     ("redaction", f"{name}.py")
-    for name in (
-        "shield",
-        "assignments",
-        "forms",
-        "key_blocks",
-        "divided",
-        "continued",
-        "dumps",
-        "escaped",
-    )
+    for name in ("shield", "assignments", "forms", "key_blocks", "divided", "continued", "dumps")
 } | {("text", name) for name in ("invisible.py", "spellings.py")}
 
 

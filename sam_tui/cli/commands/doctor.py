@@ -8,7 +8,8 @@ import stat
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -120,24 +121,20 @@ def examine(
 def _once(checks: list[DoctorCheck]) -> list[DoctorCheck]:
     """The checks, with a fault for which several failed reported once: by the check of policy or settings,
     or by one for other files."""
-    failed: dict[tuple[str, str], list[str]] = {}
-    for check in checks:
-        if check.state == "missing":
-            failed.setdefault((check.detail, check.advice), []).append(check.name)
-    causes = {
-        fault: next((n for n in ("policy", "settings file") if n in names), "configuration")
-        for fault, names in failed.items()
-        if len(names) > 1
-    }
-    others = [
-        DoctorCheck(n, "missing", *fault) for fault, n in causes.items() if n == "configuration"
-    ]
-    return others + [
-        DoctorCheck(c.name, "note", f"not checked: see {cause}")
-        if (cause := causes.get((c.detail, c.advice), c.name)) != c.name
-        else c
-        for c in checks
-    ]
+    faults = Counter((c.detail, c.advice) for c in checks if c.state == "missing")
+    files = {(c.detail, c.advice): c.name for c in checks if c.name in ("policy", "settings file")}
+    causes = {fault: files.get(fault, "configuration") for fault, n in faults.items() if n > 1}
+    first = [DoctorCheck("configuration", "missing", *f) for f in causes if f not in files]
+    return first + [_unless_caused(check, causes) for check in checks]
+
+
+def _unless_caused(check: DoctorCheck, causes: Mapping[tuple[str, str], str]) -> DoctorCheck:
+    cause = causes.get((check.detail, check.advice), check.name)
+    return (
+        check
+        if cause == check.name
+        else DoctorCheck(check.name, "note", f"not checked: see {cause}")
+    )
 
 
 def _careful(name: str, examination: Callable[[], DoctorCheck]) -> DoctorCheck:

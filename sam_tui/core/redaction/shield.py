@@ -178,9 +178,7 @@ class Shield:
     def unmask(self, text: str) -> str:
         """Return the text with the values behind its placeholders; guessed placeholders stay unchanged."""
         text = shown_again(text, self._shown) if self._shown else text
-        if "<secret:" not in text:
-            return text
-        return PLACEHOLDER.sub(self._value_behind, text)
+        return PLACEHOLDER.sub(self._value_behind, text) if "<secret:" in text else text
 
     def _value_behind(self, match: re.Match[str]) -> str:
         if match[0] not in self._given:
@@ -221,16 +219,18 @@ class Shield:
 
     def _mask_values(self, text: str, counts: dict[str, int]) -> str:
         """The text without the values that are known, also where dumps or line breaks divide them."""
-        if self._known and (hints := dump_hints(text)):
+        if not self._known:
+            return text
+        if hints := dump_hints(text):
             from sam_tui.core.redaction.dumps import dumped_values  # few texts have dumps
 
             text = self._replaced(text, list(dumped_values(text, hints, self._known)), counts)
         text = self._mask_known(text, counts)
-        if self._known and ("%" in text or "\\" in text or "\x08" in text) and has_escapes(text):
-            from sam_tui.core.redaction.escaped import escaped_spans  # few texts have escapes
+        if ("%" in text or "\\" in text or "\x08" in text) and has_escapes(text):
+            from sam_tui.core.redaction.dumps import escaped_spans
 
             text = self._replaced(text, list(escaped_spans(text, self._known)), counts)
-        if self._known and ("\n" in text or "\\n" in text):
+        if "\n" in text or "\\n" in text:
             text = self._replaced(text, list(self._index().spans(text, self._known)), counts)
         return text
 
@@ -249,7 +249,7 @@ class Shield:
 
     def _mask_across(self, text: str, counts: dict[str, int]) -> str:
         """The text with placeholders for secrets that colours or invisible characters stand within."""
-        from sam_tui.core.redaction.escaped import known_spans  # few texts have such characters
+        from sam_tui.core.redaction.dumps import known_spans  # few texts have such characters
 
         pieces, offsets = list[str](), list[int]()
         at = 0
