@@ -34,14 +34,14 @@ _constants["_get_local_constants"] = lambda: _constants["_local_constants"]
 FOREIGN = re.compile(
     r"(.*_API_KEY|.*_API_BASE|.*_BASE_URL|.*_TOKEN|(AWS|AZURE|OPENAI|ANTHROPIC|GOOGLE|GEMINI|OLLAMA)_.*"
     r"|(SAM_TUI|LITELLM|GIT)_.*|(HTTPS?|ALL|NO)_PROXY|EDITOR|VISUAL|PAGER|COLUMNS|LINES|TMUX|STY"
-    r"|NO_COLOR|FORCE_COLOR|COLORTERM|TEXTUAL.*|PYTHON.*|XDG_.*)",
+    r"|NO_COLOR|FORCE_COLOR|COLORTERM|TEXTUAL.*|PYTHON.*|XDG_.*|LANG(UAGE)?|LC_.*)",
     re.IGNORECASE,
 )
 """Variables of the person who runs the tests that would change what is tested."""
 
 FIXED = {
     "TERM": "xterm-256color",
-    "LC_ALL": "C.UTF-8",
+    "LC_CTYPE": "C.UTF-8",  # LC_ALL and LANG would have programs open twelve files more at their start
     "TZ": "UTC",
     "LITELLM_OFFLINE_MODE": "True",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",

@@ -20,7 +20,7 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.verdict import Decision
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 
 Step = dict[str, Any]
 EVENT = "PreToolUse"
@@ -97,7 +97,7 @@ def write(path: Path, event: str, commands: Sequence[str], **more: Any) -> None:
 
 def python(code: str) -> str:
     """A shell command that runs Python."""
-    return f"{INTERPRETER} -c {shlex.quote(code)}"
+    return f"{BARE_PYTHON} -c {shlex.quote(code)}"
 
 
 def says(**data: Any) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from sam_tui.core.inquiry import Approval
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.outside.conftest import YES, Harness
 
 pytestmark = pytest.mark.usefixtures("no_package_tools")
@@ -31,7 +31,7 @@ def other() -> Iterator[int]:
 
 
 def line(host: str, port: int) -> str:
-    return f"{INTERPRETER} -I -c '{CONNECT}' {host} {port}"
+    return f"{BARE_PYTHON} -I -c '{CONNECT}' {host} {port}"
 
 
 @watched
@@ -83,7 +83,7 @@ async def test_a_server_in_the_agents_terminal_is_reached_by_its_commands(
     made = await harness.call("terminal_operations.create_session")
     session = made.data["session_id"]
     serve = (
-        f'{INTERPRETER} -uIc \'import socket; s = socket.create_server(("127.0.0.1", 0));'
+        f'{BARE_PYTHON} -uIc \'import socket; s = socket.create_server(("127.0.0.1", 0));'
         ' print("port:%d." % s.getsockname()[1]); s.accept(); s.accept()\''
     )
     terminal = harness.runtime.terminals.find(session)
@@ -170,7 +170,7 @@ async def test_no_source_is_one_that_the_agent_named(
     monkeypatch.setenv("PATH", f"{workspace}/.venv/bin:{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", f"{workspace}/lib")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
-    pip = f'#!/bin/sh\ncat "$PIP_CONFIG_FILE"; {INTERPRETER} -c 1\n'
+    pip = f'#!/bin/sh\ncat "$PIP_CONFIG_FILE"; {BARE_PYTHON} -c 1\n'
     (harness.folder / "bin/pip").write_text(pip)
     (harness.folder / "home/.npmrc").write_text("registry=https://npmrc.asked.test/\n")
     (workspace / ".git/objects").mkdir(parents=True)

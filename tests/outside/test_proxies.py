@@ -14,7 +14,7 @@ from sam_tui.adapters.policy import sandbox_settings
 from sam_tui.adapters.policy.tool_settings import proxies_of
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.processes.sandbox import HostTerms
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.name_server import NameServer
 from tests.fakes.proxy import Proxy
 from tests.sandbox.hosts_kit import Answerer
@@ -69,7 +69,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
 
 def python(code: str, *words: object) -> str:
     """A command line that runs some Python."""
-    return f"{INTERPRETER} -Ic '{code}' {' '.join(map(str, words))}"
+    return f"{BARE_PYTHON} -Ic '{code}' {' '.join(map(str, words))}"
 
 
 @pytest.mark.requirement("outside:hosts")

@@ -16,7 +16,7 @@ from sam_tui.adapters.terminal.rehearsal.rehearsal import MOUNTS, Branch, Branch
 from sam_tui.core.ports.processes.rehearsal import Rehearsed
 from sam_tui.core.ports.processes.sandbox import AskOutside, HostTerms, Network, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.name_server import NameServer
 from tests.fakes.programs import found
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person
@@ -198,7 +198,7 @@ def held(
             box = Sandbox(SandboxPlan(network="hosts", hosts=terms))
         (workspace / "attempt.py").write_text(PRELUDE + code)
         words = " ".join(f"'{argument}'" for argument in arguments)
-        line = command or f"{INTERPRETER} -I attempt.py {words}"
+        line = command or f"{BARE_PYTHON} -I attempt.py {words}"
         return await run(line, ask=says, box=box)
 
     yield running

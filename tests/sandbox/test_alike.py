@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.sandbox.conftest import Run
 from tests.sandbox.places_kit import Person
 
@@ -153,7 +153,7 @@ async def test_calls_that_change_files_do_what_they_do_for_a_command_that_nobody
         for place in places:
             os.mkdir(place.partition("|")[0])
         words = " ".join(f"'{place}'" for place in places)
-        command = f"{INTERPRETER} {tmp_path}/calls.py {words}"
+        command = f"{BARE_PYTHON} {tmp_path}/calls.py {words}"
         told.append(await run(command, ask=Person(says=True), confined=kind == "held"))
     held, free = (
         {what: (result, look(folder)) for folder, what, result in json.loads(each.output)}

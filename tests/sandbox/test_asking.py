@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.clocks import pass_time
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.programs import needs
 from tests.sandbox.hosts_kit import Person
 
@@ -23,7 +23,7 @@ LIMIT = 90.0
 pytestmark = pytest.mark.confined("live")
 
 
-PYTHON = f"{INTERPRETER} -c"
+PYTHON = f"{BARE_PYTHON} -c"
 MARK = f"""{PYTHON} 'import os, sys; os.setxattr(sys.argv[1], "user.a", b"b")'"""
 UNMARK = f"""{PYTHON} 'import os, sys; os.removexattr(sys.argv[1], "user.a")'"""
 
@@ -59,7 +59,7 @@ async def test_an_approved_change_happens_once_and_the_command_goes_on(
     run: Run, outside: Path, workspace: Path, command: str, kinds: list[str], expected: object
 ) -> None:
     person = Person()
-    told = command.format(o=outside, py=INTERPRETER)
+    told = command.format(o=outside, py=BARE_PYTHON)
     result = await run(f"echo ran >> count; {told} && echo went on", ask=person)
     assert result.output == "went on\n", result.output
     assert person.kinds == kinds

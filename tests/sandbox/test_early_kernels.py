@@ -11,7 +11,7 @@ from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.programs import needs
 from tests.sandbox.test_outside import ATTACKS, filled
 
@@ -101,7 +101,7 @@ async def test_no_file_outside_is_emptied_by_any_way_of_opening(
     (workspace / "empty.py").write_text(EMPTYING)
     (workspace / "inner").write_text("mine")
     result = await attempt(
-        early, workspace, f"{INTERPRETER} empty.py {outside}/victim {workspace}/inner"
+        early, workspace, f"{BARE_PYTHON} empty.py {outside}/victim {workspace}/inner"
     )
     assert result.exit_code == 0, result.output
     assert (outside / "victim").read_text() == "precious\n"
@@ -173,7 +173,7 @@ async def test_no_process_outside_gets_the_signals_of_a_descriptor(
     early: Sandbox, workspace: Path, bystander: subprocess.Popen[bytes]
 ) -> None:
     (workspace / "own.py").write_text(OWNING)
-    result = await attempt(early, workspace, f"{INTERPRETER} own.py {bystander.pid}")
+    result = await attempt(early, workspace, f"{BARE_PYTHON} own.py {bystander.pid}")
     assert result.output == "False\nTrue\nheard\n"
     assert bystander.poll() is None
 

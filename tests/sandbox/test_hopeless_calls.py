@@ -11,7 +11,7 @@ import pytest
 
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.preloaded import SCRIPT
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -46,7 +46,7 @@ async def test_what_cannot_succeed_is_not_asked(run: Run, outside: Path, command
         asked.append(access)
         return True
 
-    result = await run(command.format(o=outside, py=INTERPRETER), ask=consent)
+    result = await run(command.format(o=outside, py=BARE_PYTHON), ask=consent)
     if command != "rmdir {o}/victim":
         assert asked == []
         assert result.refused == ()
@@ -70,7 +70,7 @@ async def test_python_does_without_bytecode_outside_and_nobody_is_asked(
 
     load = f"import sys; sys.path.insert(0, {str(outside)!r}); import module; print(module.said)"
     result = await run(
-        f"env -u PYTHONDONTWRITEBYTECODE {INTERPRETER} -c {shlex.quote(load)}", ask=consent
+        f"env -u PYTHONDONTWRITEBYTECODE {BARE_PYTHON} -c {shlex.quote(load)}", ask=consent
     )
     assert (result.output, asked, result.refused) == ("loaded\n", [], ())
     removed = await run(f"rm -rf {outside}/__pycache__", ask=consent)

@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.kernel.listeners import listening
 from sam_tui.core.ports.processes.sandbox import HostTerms, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.name_server import NameServer
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person, paths
 
@@ -174,7 +174,7 @@ async def test_servers_that_commands_start_are_reached_by_this_and_later_command
         "while True: s.accept()[0].sendall(b'mine')"
     )
     result = await held(
-        command=f"mkfifo ready; ({INTERPRETER} serve.py > /dev/null 2>&1 &); cat ready"
+        command=f"mkfifo ready; ({BARE_PYTHON} serve.py > /dev/null 2>&1 &); cat ready"
     )
     process, port = map(int, result.output.split())
     try:
@@ -248,7 +248,7 @@ s.settimeout(20); s.sendto(question("good.test"), ("8.8.8.8", 53)); print(s.recv
     listed = ("good.test",)
     hosts = HostTerms((listed,), listed, resolvers=(names.address,))
     box = Sandbox(SandboxPlan(network="hosts", hosts=hosts), live="thread")
-    result = await run(f"{INTERPRETER} -I attempt.py {server.port}", box=box)
+    result = await run(f"{BARE_PYTHON} -I attempt.py {server.port}", box=box)
     assert result.output.split() == ["hello", "gaierror", "1"]
     assert paths(result) == ["bad.test"]
     box.close()

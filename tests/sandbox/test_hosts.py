@@ -10,7 +10,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import HostTerms, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.name_server import NameServer
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person, paths
 
@@ -186,7 +186,7 @@ async def test_a_list_below_a_list_tightens_it_and_what_a_rule_names_is_asked(
     (workspace / "attempt.py").write_text(
         PRELUDE + "for port in map(int, given): said(lambda: reach('127.0.0.1', port))"
     )
-    line = f"{INTERPRETER} -I attempt.py {server.port}"
+    line = f"{BARE_PYTHON} -I attempt.py {server.port}"
     one, any_port, other = f"127.0.0.1:{server.port}", "127.0.0.1", "127.0.0.2"
     for lists, judged, said in (
         (((any_port,), (one,)), (), "hello"),
@@ -207,7 +207,7 @@ async def test_where_nobody_watches_a_list_lets_nothing_through(
     )
     plan = SandboxPlan(network="hosts", hosts=HostTerms((("127.0.0.1",),)))
     box = Sandbox(plan, live=False)
-    result = await run(f"{INTERPRETER} -I attempt.py {server.port}", box=box)
+    result = await run(f"{BARE_PYTHON} -I attempt.py {server.port}", box=box)
     assert result.output.strip() == "PermissionError"
     assert server.accepted == 0
     box.close()

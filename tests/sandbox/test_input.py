@@ -7,7 +7,7 @@ import pytest
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 
 DEADLINE = 90.0
 MEGABYTES = 3_000_000
@@ -38,7 +38,7 @@ async def test_a_command_reads_what_it_is_given_and_its_errors_stay_apart(
     sandbox: Sandbox, workspace: Path, *, confined: bool
 ) -> None:
     command = (
-        f"{INTERPRETER} -c 'import sys; d = sys.stdin.buffer.read(); print(len(d), d[-3:])';"
+        f"{BARE_PYTHON} -c 'import sys; d = sys.stdin.buffer.read(); print(len(d), d[-3:])';"
         ' echo "$SAM_TUI_TEST"; echo oops >&2; exit 2'
     )
     data = b"x" * MEGABYTES + b"end"
@@ -60,9 +60,9 @@ async def test_a_command_need_not_read_what_it_is_given(
 @pytest.mark.requirement("sandbox:input")
 async def test_both_streams_may_be_flooded_at_once(sandbox: Sandbox, workspace: Path) -> None:
     flood = (
-        f"{INTERPRETER} -c \"import sys; sys.stdout.write('o' * {MEGABYTES}); sys.stdout.flush()\""
+        f"{BARE_PYTHON} -c \"import sys; sys.stdout.write('o' * {MEGABYTES}); sys.stdout.flush()\""
     )
-    wrong = f"{INTERPRETER} -c \"import sys; sys.stderr.write('e' * {MEGABYTES})\""
+    wrong = f"{BARE_PYTHON} -c \"import sys; sys.stderr.write('e' * {MEGABYTES})\""
     result = await given(sandbox, workspace, f"{flood} & {wrong}; wait", b"{}", confined=True)
     assert result.exit_code == 0
     assert "bytes left out" in result.output

@@ -10,7 +10,7 @@ from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.programs import needs
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
@@ -78,7 +78,7 @@ async def test_what_is_kept_stays_as_it_is(
     box: Sandbox, home: Path, portrait: Portrait, attempt: str
 ) -> None:
     before = portrait(home / ".ssh"), (home / ".ssh").stat().st_mode
-    result = await at_home(box, home, attempt.format(py=INTERPRETER))
+    result = await at_home(box, home, attempt.format(py=BARE_PYTHON))
     assert (home / ".ssh/id").read_text() == "key\n", result.output
     assert (portrait(home / ".ssh"), (home / ".ssh").stat().st_mode) == before
     assert os.listdir(home / ".ssh") == ["id"]
@@ -148,7 +148,7 @@ thread.join()
 print(any(b"key" in x if isinstance(x, bytes) else "ssh" in x for x in leaked))
 """
     )
-    result = await at_home(box, home, f"{INTERPRETER} swap.py")
+    result = await at_home(box, home, f"{BARE_PYTHON} swap.py")
     assert result.output == "False\n", result
     assert (home / ".ssh/id").read_text() == "key\n"
 

@@ -9,7 +9,7 @@ from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 
@@ -121,7 +121,7 @@ async def test_no_attempt_reads_or_changes_what_is_kept(
     (home / "attempts.py").write_text("\n".join(tried))
     result = await ShellCommands(box).run(
         CommandRequest(
-            f"{INTERPRETER} attempts.py", str(home), True, (str(home),), 60.0, lambda _: None
+            f"{BARE_PYTHON} attempts.py", str(home), True, (str(home),), 60.0, lambda _: None
         )
     )
     assert (result.output, result.exit_code) == ("", 0)

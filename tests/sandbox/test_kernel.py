@@ -10,7 +10,7 @@ from typing import Protocol
 import pytest
 
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.programs import needs
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -41,7 +41,7 @@ def python(run: Run, workspace: Path) -> Callable[..., Coroutine[None, None, str
     async def running(code: str, *arguments: object) -> str:
         (workspace / "attack.py").write_text(PRELUDE + code)
         words = " ".join(f"'{argument}'" for argument in arguments)
-        result = await run(f"{INTERPRETER} -I attack.py {words}")
+        result = await run(f"{BARE_PYTHON} -I attack.py {words}")
         return result.output.strip()
 
     return running
@@ -138,7 +138,7 @@ async def test_a_socket_outside_hears_nothing(
     there = short_path / "service"
     connect = "s = socket.socket(socket.AF_UNIX); s.connect(given[0]); s.send(b'hello')"
     assert "PermissionError" in await python(connect, there)
-    result = await run(f"ln -s {there} l; {INTERPRETER} attack.py l")
+    result = await run(f"ln -s {there} l; {BARE_PYTHON} attack.py l")
     assert [access.kind for access in result.refused] == ["connect"]
     assert [access.path for access in result.refused] == [str(there)]
     assert "PermissionError" in await python(

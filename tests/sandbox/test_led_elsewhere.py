@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.sandbox.places_kit import PRELUDE, Person
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -66,7 +66,7 @@ async def test_no_file_lends_the_rights_of_its_owner_without_a_yes_and_folders_m
         ]
     (workspace / "attempts.py").write_text("\n".join(tried))
     person = Person()
-    result = await run(f"{INTERPRETER} attempts.py; mkdir g; chmod g+s g; echo done", ask=person)
+    result = await run(f"{BARE_PYTHON} attempts.py; mkdir g; chmod g+s g; echo done", ask=person)
     assert result.output == "done\n"
     assert {"lent" if "owner" in a.change.why else "" for a in person.asked if a.change} == {"lent"}
     assert (workspace / "g").stat().st_mode & 0o2000

@@ -12,14 +12,14 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
 pytestmark = pytest.mark.confined("live")
 
 CREATE, REMOVE = 0o1600, 0
-PYTHON = f"{INTERPRETER} -I -c"
+PYTHON = f"{BARE_PYTHON} -I -c"
 LIBRARY = "import ctypes,os,sys; libc=ctypes.CDLL(None,use_errno=True); "
 
 
@@ -106,7 +106,7 @@ print("all worked")
 @pytest.mark.requirement("sandbox:objects-own")
 async def test_objects_that_a_run_makes_are_its_own(run: Run, workspace: Path) -> None:
     (workspace / "own.py").write_text(OWN)
-    assert (await run(f"{INTERPRETER} own.py")).output == "all worked\n"
+    assert (await run(f"{BARE_PYTHON} own.py")).output == "all worked\n"
 
 
 @pytest.mark.requirement("sandbox:objects-own")

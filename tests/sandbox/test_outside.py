@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.programs import found
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -165,8 +165,8 @@ def filled(command: str, outside: Path) -> str:
         found("git")
     needed = "; ".join(line for word, line in IMPORTS.items() if word in command)
     imports = f"import os,sys; o=sys.argv[1]; {needed}\\n"
-    first = f"{INTERPRETER} -I -S -c 'import sys; exec(\"{imports}\" + sys.argv.pop(2))' {outside}"
-    return command.format(o=outside, py=INTERPRETER, py1=first)
+    first = f"{BARE_PYTHON} -I -c 'import sys; exec(\"{imports}\" + sys.argv.pop(2))' {outside}"
+    return command.format(o=outside, py=BARE_PYTHON, py1=first)
 
 
 @pytest.mark.requirement("sandbox:outside-unchanged")

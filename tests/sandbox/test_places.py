@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON, INTERPRETER
 from tests.fakes.preloaded import SCRIPT
 from tests.fakes.programs import found
 from tests.sandbox.places_kit import PRELUDE, Person
@@ -170,7 +170,7 @@ async def test_no_system_call_plants_what_later_runs(run: Run, repository: Path)
         ]
     (repository / "attempts.py").write_text("\n".join(tried))
     person = Person()
-    result = await run(f"{INTERPRETER} attempts.py; echo done", ask=person, limit=60)
+    result = await run(f"{BARE_PYTHON} attempts.py; echo done", ask=person, limit=60)
     assert result.output.endswith("done\n"), result.output
     assert evil_places(repository) == [], result.output
     assert "evil" not in (repository / ".git/config").read_text()
@@ -391,7 +391,7 @@ async def test_names_that_are_swapped_while_a_call_is_judged_plant_nothing(
     (repository / "race.py").write_text(RACE)
     before = (repository / ".git/config").read_text()
     person = Person()
-    result = await run(f"{INTERPRETER} race.py 150", ask=person, limit=120)
+    result = await run(f"{BARE_PYTHON} race.py 150", ask=person, limit=120)
     assert result.output == "done\n", result.output
     assert (repository / ".git/config").read_text() == before
     assert sorted(os.listdir(repository / ".git/hooks")) == sorted({

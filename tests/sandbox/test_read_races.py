@@ -14,7 +14,7 @@ from sam_tui.adapters.policy.readable_paths import free_reads
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import ReadTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.preloaded import SCRIPT
 from tests.sandbox.hosts_kit import paths
 
@@ -222,7 +222,7 @@ async def test_no_exchange_in_between_reads_a_secret(
     run: Run, workspace: Path, box: Sandbox
 ) -> None:
     furnish(workspace)
-    result = await run(f"{INTERPRETER} -I -W ignore attack.py", box=box, limit=120.0)
+    result = await run(f"{BARE_PYTHON} -I -W ignore attack.py", box=box, limit=120.0)
     assert result.output.splitlines() == ["tried 26"]
     assert str(workspace / ".env") in paths(result)
 
@@ -273,7 +273,7 @@ async def test_signals_for_the_program_take_no_descriptor_from_an_open(
     before = signal.signal(signal.SIGALRM, heard)
     signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
     try:
-        result = await run(f"{INTERPRETER} -I reads.py", box=box)
+        result = await run(f"{BARE_PYTHON} -I reads.py", box=box)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

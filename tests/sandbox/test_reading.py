@@ -14,7 +14,7 @@ from sam_tui.adapters.policy.readable_paths import free_reads
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import ReadTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON, INTERPRETER
 from tests.fakes.preloaded import SCRIPT
 from tests.sandbox.hosts_kit import Person, paths
 
@@ -72,7 +72,7 @@ WAYS = [
     "mv {f} other-name && cat other-name",
     "ln -s {f} other-link && cat other-link",
     "tar cf - {f} | tar xOf - ",
-    f"{INTERPRETER} -c 'import os; print(open(os.open(\"{{f}}\", 0)).read())'",
+    f"{BARE_PYTHON} -c 'import os; print(open(os.open(\"{{f}}\", 0)).read())'",
     'while read -r line; do echo "$line"; done < {f}',
     "cat /proc/self/root{f}",
     "cd $(dirname {f}) && cat ./$(basename {f})",
@@ -187,7 +187,7 @@ async def test_nothing_is_emptied_by_an_open_that_reads(
     run: Run, house: Path, box: Sandbox, flags: int, name: str
 ) -> None:
     before = (house / name).read_text()
-    await run(f"{INTERPRETER} -c 'import os; os.open(\"{house / name}\", {flags})'", box=box)
+    await run(f"{BARE_PYTHON} -c 'import os; os.open(\"{house / name}\", {flags})'", box=box)
     assert (house / name).read_text() == before
 
 
@@ -247,5 +247,5 @@ async def test_a_pipe_that_was_opened_without_waiting_stays_open_nowhere(
     os.mkfifo(pipe)
     opening = "import os; os.close(os.open('pipe', os.O_RDONLY | os.O_NONBLOCK))"
     with closing(Sandbox(live="thread")) as box:  # a supervisor whose descriptors can be seen
-        assert (await run(f'{INTERPRETER} -c "{opening}"', box=box)).exit_code == 0
+        assert (await run(f'{BARE_PYTHON} -c "{opening}"', box=box)).exit_code == 0
     await_closed(str(pipe))

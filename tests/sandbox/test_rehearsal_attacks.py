@@ -19,7 +19,7 @@ from sam_tui.adapters.terminal.rehearsal.rehearsal import Branch, BranchRehearsa
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.rehearsal import Rehearsed
 from sam_tui.core.ports.processes.sandbox import SandboxPlan
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]
@@ -93,7 +93,7 @@ async def test_no_attack_changes_anything_outside(
         lines = attack.replace("; ", "\n    ")
         tried += [f"try:\n    {lines}\n    print('DONE', {name!r})", "except Exception: pass"]
     script = "\n".join([begin, *tried])
-    done = await rehearse(f"{INTERPRETER} - <<'END'\n{script}\nEND")
+    done = await rehearse(f"{BARE_PYTHON} - <<'END'\n{script}\nEND")
     assert done.result.output == ""
     assert done.result.exit_code == 0
     assert seen(served, portrait) == before
@@ -111,7 +111,7 @@ async def test_odd_names_are_shown_committed_and_removed(
 ) -> None:
     lists = f"names = {NAMES!r}\nimport os"
     done = await rehearse(
-        f"{INTERPRETER} - <<'END'\n{lists}\nfor name in names:\n    open(name, 'w').write('x')\nEND"
+        f"{BARE_PYTHON} - <<'END'\n{lists}\nfor name in names:\n    open(name, 'w').write('x')\nEND"
     )
     assert {change.path for change in done.changes} >= set(NAMES)
     branch.commit()

@@ -11,7 +11,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -86,5 +86,5 @@ async def test_processes_can_share_locks_and_memory(run: Run, workspace: Path) -
         "    b = s.SharedMemory(create=True, size=8); b.buf[0] = 7; print(b.buf[0])\n"
         "    b.close(); b.unlink()\n"
     )
-    result = await run(f"{INTERPRETER} m.py")
+    result = await run(f"{BARE_PYTHON} m.py")
     assert (result.exit_code, result.output) == (0, "[4, 9]\n7\n")

@@ -12,7 +12,7 @@ from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.processes.environment import session_environment
 from sam_tui.adapters.terminal.pty.pty import Child, Pty, PtyLaunch
 from sam_tui.core.ports.processes.sandbox import AskOutside, HostTerms, OutsideAccess, SandboxPlan
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.name_server import NameServer
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Person
 
@@ -129,7 +129,7 @@ async def test_a_terminal_is_held_to_hosts_as_commands_are(
     hosts = HostTerms((("good.test",),), ("good.test",), (), (names.address,))
     box = Sandbox(SandboxPlan(network="hosts", hosts=hosts))
     made = Terminal(box, workspace, person)
-    line = f"{INTERPRETER} -I attempt.py {server.port} good.test bad.test; echo d''one"
+    line = f"{BARE_PYTHON} -I attempt.py {server.port} good.test bad.test; echo d''one"
     await made.says(line, "done")
     assert made.text.split()[-3:] == ["hello", "PermissionError", "done"]
     assert person.hosts == [f"bad.test:{server.port}"]

@@ -10,7 +10,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.network import datagrams
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.sandbox.hosts_kit import Held, Person, paths
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -165,7 +165,7 @@ def python(folder: Path, code: str, to: str = "") -> str:
     """The command line that runs a piece of Python; ``to`` is an address that it knows."""
     address = f"to = bytes.fromhex('{to.encode().hex()}').decode()\n"
     (folder / "attempt.py").write_text(PRELUDE + address + code)
-    return f"{INTERPRETER} -I attempt.py"
+    return f"{BARE_PYTHON} -I attempt.py"
 
 
 @pytest.mark.requirement("sandbox:unix-datagrams")

@@ -10,7 +10,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.terminals import CommandResult
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.programs import needs
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -66,7 +66,7 @@ async def test_git_commits_in_the_workspace(run: Run) -> None:
 async def test_a_confined_command_cannot_change_what_lies_outside(
     run: Run, outside: Path, command: str
 ) -> None:
-    result = await run(command.format(o=outside, py=INTERPRETER), confined=True)
+    result = await run(command.format(o=outside, py=BARE_PYTHON), confined=True)
     assert result.exit_code != 0
     assert os.listdir(outside) == ["victim"]
     assert (outside / "victim").read_text() == "precious"

@@ -23,7 +23,7 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.sandbox import CommandLimits, SandboxPlan
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, SessionSpec
-from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.interpreter import BARE_PYTHON
 from tests.fakes.mounts import run_over
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -120,7 +120,7 @@ async def test_a_command_whose_processes_have_too_much_memory_together_is_ended(
     limited: Run, workspace: Path, confined: bool
 ) -> None:
     (workspace / "hogs.py").write_text(HOGS)
-    command = f"sleep 50 | {INTERPRETER} -I hogs.py 0 100"
+    command = f"sleep 50 | {BARE_PYTHON} -I hogs.py 0 100"
     result = await limited(command, confined=confined)
     assert (result.signal, result.exceeded) == ("SIGKILL", ("total_memory",))
     words = "400 MiB of memory for all processes together"
@@ -155,7 +155,7 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 @pytest.mark.requirement("terminal:limits")
 async def test_no_signal_interrupts_the_start_of_a_process(limited: Run, workspace: Path) -> None:
     (workspace / "forking.py").write_text(FORKING)
-    result = await limited(f"{INTERPRETER} -I forking.py", confined=True)
+    result = await limited(f"{BARE_PYTHON} -I forking.py", confined=True)
     assert (result.exit_code, result.output) == (0, "")
 
 

@@ -107,7 +107,7 @@ def _environment(folder: Path, run: str) -> dict[str, str]:
         "SHELL": "/bin/bash",
         "TERM": "xterm-256color",
         "COLORTERM": "truecolor",
-        "LC_ALL": "C.UTF-8",
+        "LC_CTYPE": "C.UTF-8",
         MARK: run,
     }
 
