@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 import stat
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -19,7 +18,8 @@ from sam_tui.core.text.plain import printable
 
 _WRITE_LOCK = "120"
 """The offset of the lock of a database's writer in the shared-memory file (SQLite's WAL-index format)."""
-_COPYING = threading.Lock()
+_OF_LOG = slice(18, 20)
+"""Two bytes of a file's header, which are 2 if it has a write-ahead log (SQLite's file format)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +206,7 @@ def opened(
     ``sqlite3.Error``.
     """
     _make_folder(path)
+    _place(path, tuple(steps))
     make_private(path)
     connection = sqlite3.connect(
         path, timeout=seconds, isolation_level=None, check_same_thread=False
@@ -255,6 +256,32 @@ def _source(path: Path) -> Generator[str, None, None]:
         yield Path(folder, path.name).as_uri()
 
 
+def _place(path: Path, steps: tuple[MigrationStep, ...]) -> None:
+    """Make a file that does not exist with all its steps at once, where the system can do that.
+
+    Making its tables one by one takes longer. SQLite drops the log of another file only beside an empty one.
+    """
+    if path.exists() or os.path.lexists(f"{path}-wal"):
+        return
+    with suppress(AttributeError, OSError):  # no such call here, or another process was first
+        unnamed = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        with open(unnamed, "wb") as file:
+            file.write(_image(steps))
+            file.flush()
+            os.fsync(unnamed)
+            os.link(f"/proc/self/fd/{unnamed}", path, src_dir_fd=unnamed)  # which follows
+
+
+@lru_cache(maxsize=4)
+def _image(steps: tuple[MigrationStep, ...]) -> bytes:
+    """The bytes of a file with a write-ahead log that has these steps and nothing else."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        _migrate(connection, steps)
+        image = bytearray(connection.serialize())
+    image[_OF_LOG] = b"\2\2"
+    return bytes(image)
+
+
 def prepare(connection: sqlite3.Connection, steps: Sequence[MigrationStep], lock: Path) -> None:
     """Apply all missing steps to the file, in one transaction of one process.
 
@@ -265,28 +292,9 @@ def prepare(connection: sqlite3.Connection, steps: Sequence[MigrationStep], lock
     if mode == "wal" and not _pending(connection, steps):
         return
     with alone(lock):
-        if not connection.execute("PRAGMA page_count").fetchone()[0]:
-            # One that another program holds is waited for below, for as long as the connection says.
-            with _COPYING, suppress(sqlite3.OperationalError):
-                _made(tuple(steps)).backup(connection, progress=_only_at_once)
         connection.execute("PRAGMA journal_mode = WAL")
         with transaction(connection):
             _migrate(connection, steps)
-
-
-def _only_at_once(status: int, *_: int) -> None:
-    """SQLite's copying would wait for a locked file without an end. Raises ``OperationalError``."""
-    if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        raise sqlite3.OperationalError("database is locked")
-
-
-@lru_cache(maxsize=4)
-def _made(steps: tuple[MigrationStep, ...]) -> sqlite3.Connection:
-    """A database in memory that new ones are copied from: one step takes longer than the copy."""
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    with transaction(connection):
-        _migrate(connection, steps)
-    return connection
 
 
 def _migrate(connection: sqlite3.Connection, steps: Sequence[MigrationStep]) -> None:

@@ -75,3 +75,18 @@ def test_the_state_of_a_database_differs_after_a_write_of_this_program_and_of_an
         assert len(set(states)) == 4
         with storage.database.reading() as query:
             assert query("SELECT count(*) FROM conversations WHERE workspace = ?", "/w") == [(3,)]
+
+
+@pytest.mark.requirement("headless:storage-errors")
+def test_the_log_of_a_file_that_was_moved_away_is_not_taken_for_the_new_one_s(
+    tmp_path: Path,
+) -> None:
+    path, log = tmp_path / "sam.db", tmp_path / "sam.db-wal"
+    with closing(open_storage(tmp_path)) as moved:
+        moved.conversations.create(C, "/w")
+        path.rename(tmp_path / "sam.db.damaged")
+        left = log.read_bytes()
+    log.write_bytes(left)
+    with closing(open_storage(tmp_path)) as anew:
+        assert anew.database.query("SELECT id FROM conversations") == []
+        assert anew.database.query("PRAGMA integrity_check") == [("ok",)]
