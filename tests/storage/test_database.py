@@ -51,7 +51,8 @@ def test_a_power_cut_breaks_no_file_and_takes_back_no_step_of_a_workflow(tmp_pat
     class Seen(sqlite3.Connection):
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
-            opened.append(self)
+            if ":memory:" not in given:  # where new files are made, and closed again
+                opened.append(self)
 
     with flushed(Seen):
         stores = (open_storage(tmp_path), open_workflows(tmp_path))
@@ -64,7 +65,6 @@ def test_a_power_cut_breaks_no_file_and_takes_back_no_step_of_a_workflow(tmp_pat
     }
     for store in stores:
         store.close()
-    modes.pop("", None)  # what new files are copied from, in memory
     # https://www.sqlite.org/pragma.html#pragma_synchronous: 1 is NORMAL, 2 FULL.
     assert modes == {"sam.db": ("wal", 1), "workflows.db": ("wal", 2)}
 
