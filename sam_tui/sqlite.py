@@ -259,7 +259,7 @@ def _source(path: Path) -> Generator[str, None, None]:
 def _place(path: Path, steps: tuple[MigrationStep, ...]) -> None:
     """Make a file that does not exist with all its steps at once, where the system can do that.
 
-    Making its tables one by one takes longer. SQLite would apply another file's log to one that is not empty.
+    Making its tables one by one takes longer. If there is a log of another file, SQLite has to drop it.
     """
     if path.exists() or os.path.lexists(f"{path}-wal"):
         return
