@@ -118,11 +118,13 @@ def examine(
     return _once([_careful(name, examination) for name, examination in examinations])
 
 
+_OWN_FAULTS = ("web search", "policy", "settings file")
+
+
 def _once(checks: list[DoctorCheck]) -> list[DoctorCheck]:
-    """The checks, with a fault for which several failed reported once: by the check of policy or settings,
-    or by one for other files."""
+    """The checks, with a fault for which several failed reported once: by its own check if it has one."""
     faults = Counter((c.detail, c.advice) for c in checks if c.state == "missing")
-    files = {(c.detail, c.advice): c.name for c in checks if c.name in ("policy", "settings file")}
+    files = {(c.detail, c.advice): c.name for c in checks if c.name in _OWN_FAULTS}
     causes = {fault: files.get(fault, "configuration") for fault, n in faults.items() if n > 1}
     first = [DoctorCheck("configuration", "missing", *f) for f in causes if f not in files]
     return first + [_unless_caused(check, causes) for check in checks]
