@@ -289,6 +289,7 @@ def test_resources_reach_the_model_and_what_it_cannot_be_shown_is_refused(runnin
 
 
 _VERSION = b'{"jsonrpc":"2.0",'
+_NESTED = b'{"a":' * 900 + b"1" + b"}" * 901
 FRAMES: list[tuple[bytes, int | None]] = [
     (b"[1]", -32600),
     (b'"text"', -32600),
@@ -306,10 +307,7 @@ FRAMES: list[tuple[bytes, int | None]] = [
     (_VERSION + b'"id":1,"method":"\xff"}', -32700),
     (b"\xff\xfe{\x00}\x00", -32700),
     (b"[" * 200_000, -32700),
-    (
-        _VERSION + b'"id":1,"method":"session/new","params":' + b'{"a":' * 900 + b"1" + b"}" * 901,
-        -32602,
-    ),
+    (_VERSION + b'"id":1,"method":"session/new","params":' + _NESTED, -32602),
     (b'{"id":' + b"9" * 5000 + b"}", -32700),
     (b"x" * (64 * 1024 * 1024 + 2), -32700),
     (b'{"id":0,"result":{"outcome":{"outcome":"selected","optionId":"x"}}}', None),

@@ -69,7 +69,7 @@ ROWS = [
     Row(e.TextStreamed, {"text": "half an answer"}, doing("streaming")),
     Row(
         e.ModelRetried,
-        {"attempt": 1, "attempts": 3, "delay": 2.0, "reason": "too busy", "status": 503},
+        {"attempt": 1, "retries": 3, "delay": 2.0, "reason": "too busy", "status": 503},
         lambda me: "too busy" in me.drawn() and "half an answer" not in me.transcript(),
     ),
     Row(e.ReasoningStreamed, {"text": "Let me see."}, said("Let me see.")),
