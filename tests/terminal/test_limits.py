@@ -34,7 +34,10 @@ LIMITS = CommandLimits(512 * MEGABYTES, 40, 2 * MEGABYTES, 64, 400 * MEGABYTES)
 BOMB = "f() { [ $1 -gt 7 ] || { f $(($1 + 1)) & f $(($1 + 1)) & sleep 20; }; }; f 0; sleep 20"
 # Some 120 at once, each of which begins another and ends, as fast as it can. Where nothing held it there
 # would be 8,280 in all: it is not over after some seconds, in which a busy machine may look at nothing.
-FAST_BOMB = "f() { [ $1 -gt 67 ] || f $(($1 + 1)) & }; for i in $(seq 120); do f 0 & done; sleep 20"
+# The command begins one process itself: a bash that may begin no more gives up when one of its own ends.
+FAST_BOMB = (
+    "f() { [ $1 -gt 67 ] || f $(($1 + 1)) & }; for i in $(seq 120); do f 0 & done & exec sleep 20"
+)
 DETACHED_BOMB = "for i in $(seq 60); do setsid sleep 20 & done; sleep 20"
 
 
