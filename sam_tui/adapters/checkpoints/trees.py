@@ -211,8 +211,11 @@ class GitIndex:
         """The tree of its files; empty if there is no index."""
         if not self.exists():
             return ""
-        if self._last is None or self._last[1] != self._state():
+        state = self._state()
+        if self._last is None or self._last[1] != state:
             tree = self._store.run("write-tree").decode().strip()
+            if state is not None:  # git may write the index anew, with a date past changes of files
+                os.utime(self._path, ns=(state[1], state[1]))
             self._last = tree, self._state()
         return self._last[0]
 
