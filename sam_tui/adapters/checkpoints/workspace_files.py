@@ -192,9 +192,8 @@ class WorkspaceFiles:
         """The files that were reported, and those of nested repositories, without large ignored folders."""
         named = [path for path in paths if not path.endswith(b"/")]
         for folder in paths:
-            if folder.endswith(
-                b"/"
-            ):  # a repository of its own: git would keep no more than its name
+            if folder.endswith(b"/"):
+                # A repository of its own: git would keep no more than its name.
                 named += self._below(folder.rstrip(b"/"))
         if len(named) > _FEW:
             for folder in self._omit_large_folders():

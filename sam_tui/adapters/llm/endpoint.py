@@ -159,9 +159,8 @@ def client_for(endpoint: Endpoint) -> "httpx.AsyncClient":
         raise ModelRejected(text, hint="Correct or unset these variables.") from error
     except (ValueError, ImportError, httpx.InvalidURL) as error:
         socks = isinstance(error, ImportError)
-        why = (
-            "SOCKS is not supported" if socks else "it is not like http://HOST:PORT"
-        )  # it may have a password
+        # The address is not named: it may have a password.
+        why = "SOCKS is not supported" if socks else "it is not like http://HOST:PORT"
         text = f"The proxy in the environment cannot be used: {why}."
         raise ModelRejected(text, hint="Correct HTTP_PROXY, HTTPS_PROXY or ALL_PROXY.") from error
 

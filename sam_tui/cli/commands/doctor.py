@@ -119,6 +119,7 @@ def examine(
 
 
 _OWN_FAULTS = ("web search", "policy", "settings file")
+"""The checks that report a fault of their own file or setting, for which others may fail, too."""
 
 
 def _once(checks: list[DoctorCheck]) -> list[DoctorCheck]:
