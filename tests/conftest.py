@@ -22,7 +22,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
 from sam_tui import signals
-from tests.fakes import databases, preloaded, program_server, programs, workers
+from tests.fakes import databases, messages, preloaded, program_server, programs, workers
 
 # A deadline would assert seconds; a random seed would make a failure come and go.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
@@ -69,8 +69,6 @@ QUICK = (
 """Modules that begin a run because a test in them takes long, and those that end it: a worker has whole
 modules, and none shall be left with a long one when the others have nothing to do. Between these, modules
 that wait for processes and modules that compute are mixed, so that at any time some worker computes."""
-
-MODELS = "tests/llm/"
 
 gc.disable()  # what is imported and collected stays: see pytest_collection_finish
 preloaded.install()
@@ -124,18 +122,25 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Take what a worker says of a test in one message apart."""
+    messages.take_apart(node)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have a worker say what it has to say of a test that passed in one message."""
+    if hasattr(session.config, "workerinput"):
+        messages.send_together(session.config)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each worker whole modules; those of models to one, which imports litellm for all of them."""
-    from xdist.scheduler import (  # pyright: ignore[reportMissingTypeStubs]
-        LoadFileScheduling,
-    )
+    """Give each worker whole modules."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.fakes.scheduling import ModuleScheduling
 
-    class ModuleScheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            module = str(super()._split_scope(nodeid))
-            return MODELS if module.startswith(MODELS) else module
-
-    return ModuleScheduling(config, log) if config.getoption("dist") == "loadfile" else None
+    return ModuleScheduling(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

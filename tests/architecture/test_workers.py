@@ -15,11 +15,19 @@ ROOT = Path(__file__).parents[2]
 CONFTEST = """
 import pytest, sys
 sys.path.append({root!r})
-from tests.fakes import workers
+from tests.fakes import messages, workers
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config, specs):
     workers.fork_workers(config, specs)
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    messages.take_apart(node)
+
+def pytest_sessionstart(session):
+    if hasattr(session.config, "workerinput"):
+        messages.send_together(session.config)
 """
 TESTS = """
 import os, pathlib, pytest, sys, threading
