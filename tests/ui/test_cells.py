@@ -90,6 +90,7 @@ class Compared(QuickApp):
         super().__init__(*arguments, **options)
         self.cells = DrawnCells()
         self.whole, self.changes = EmulatedScreen(120, 40), EmulatedScreen(120, 40)
+        self.rows: tuple[dict[int, Sequence[CellRun]], ...] = ({}, {})  # of each, as last compared
         self.bytes_whole = self.bytes_written = self.frames = 0
 
     def _display(self, screen: Any, renderable: RenderableType | None) -> None:
@@ -109,10 +110,17 @@ class Compared(QuickApp):
             self.bytes_whole += len(whole)
             self.bytes_written += len(changes)
             self.frames += 1
-            rows = zip(self.changes.all_rows(), self.whole.all_rows(), strict=True)
-            for changed, drawn in rows:  # those of the same runs look the same
-                assert changed == drawn or looks(changed) == looks(drawn)
+            rows_anew: dict[int, Sequence[CellRun]] = {}
+            for terminal, rows in zip((self.changes, self.whole), self.rows, strict=True):
+                rows.update(anew := dict(terminal.dirty_rows()))
+                rows_anew |= anew
+            self.compare(*([rows[y] for y in rows_anew] for rows in self.rows))
         super()._display(screen, renderable)
+
+    def compare(self, *terminals: Sequence[Sequence[CellRun]]) -> None:
+        """Require that these rows of both look the same, as those of the same runs do."""
+        for changed, drawn in zip(*terminals, strict=True):
+            assert changed == drawn or looks(changed) == looks(drawn)
 
     async def say(self, me: Driver, text: str, pieces: int) -> None:
         """Have an answer stream in so many characters a frame."""
@@ -171,6 +179,7 @@ async def test_the_terminal_shows_of_the_changes_what_it_would_show_of_the_whole
         await me.pilot.press(*"ls", "enter")
         assert view
         assert app.frames > 80
+        app.compare(app.changes.all_rows(), app.whole.all_rows())
 
 
 @pytest.mark.requirement("ui:terminal-frames")
