@@ -48,6 +48,17 @@ with tempfile.TemporaryDirectory() as folder:
     runtime.open_session()
     runtime.release()
 """
+REMINDED = """
+import tempfile
+from sam_tui.assembly import Options, build
+with tempfile.TemporaryDirectory() as folder:
+    runtime = build(Options(folder, folder + "/data"), {"HOME": folder, "SAM_TUI_CONFIG_DIR": folder})
+    assert "read_skill" not in runtime.registry.names
+    assert runtime.executor.hooks() is None
+    runtime.engine.requests.reminders(runtime.open_session()._history, new_message=True)
+    runtime.release()
+"""
+WITHOUT_FILES = "a runtime without files of a person or project"
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,7 @@ ENTRIES = {
     "a runtime that nobody asked anything": Entry(
         BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 358
     ),
+    WITHOUT_FILES: Entry(REMINDED, OUTSIDE - {"sqlite3", "platformdirs"}, 362),
     "the screen": Entry(
         "import sam_tui.ui.app",
         OUTSIDE - {"textual", "rich", "platformdirs"}
@@ -121,8 +133,8 @@ COMMON = {
         "the MCP command before it serves", "the ACP command before it serves",
     ),
     "import asyncio, pathlib, ssl": (
-        "a runtime that nobody asked anything", "the screen", "a headless run", "all of headless",
-        "--help", "the scripted model",
+        "a runtime that nobody asked anything", WITHOUT_FILES, "the screen", "a headless run",
+        "all of headless", "--help", "the scripted model",
     ),
     "import sam_tui.core.services, sam_tui.core.workflow.service": ("the whole core", "all tools"),
 }  # fmt: skip
@@ -163,3 +175,19 @@ def test_an_entry_loads_no_more_than_it_needs(name: str, loaded: dict[str, froze
 @pytest.mark.requirement("house:imports-stay-out")
 def test_the_package_root_loads_nothing_at_all(loaded: dict[str, frozenset[str]]) -> None:
     assert loaded["the package root"] - loaded["bare"] == {"sam_tui"}
+
+
+@pytest.mark.requirement("skills:free")
+def test_without_skills_nothing_speaks_of_them(loaded: dict[str, frozenset[str]]) -> None:
+    modules = {name for name in loaded[WITHOUT_FILES] if "skills" in name}
+    assert modules == {"sam_tui.core.prompt.skills"}
+
+
+@pytest.mark.requirement("hooks:free")
+def test_without_hooks_nothing_of_them_is_loaded(loaded: dict[str, frozenset[str]]) -> None:
+    assert {name for name in loaded[WITHOUT_FILES] if "hook" in name} == set()
+
+
+@pytest.mark.requirement("instructions:free")
+def test_without_files_nothing_reads_them(loaded: dict[str, frozenset[str]]) -> None:
+    assert {name for name in loaded[WITHOUT_FILES] if "adapters.instructions" in name} == set()

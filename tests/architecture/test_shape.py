@@ -8,10 +8,11 @@ import re
 import subprocess
 import sys
 import types
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
+
+from tests.fakes.sources import compiled
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
@@ -31,6 +32,8 @@ GERUNDS = {
 """Modules that end so and are the field's own nouns."""
 VAGUE = {"utils", "util", "helpers", "helper", "manager", "managers", "base", "common", "misc"}
 UNFINISHED = re.compile(r"#[^\"']*\b(TODO|FIXME|XXX|HACK)\b|\braise NotImplementedError")
+WORDS = ("TODO", "FIXME", "XXX", "HACK", "NotImplementedError")
+"""A module with none of these needs no look at each line."""
 
 
 def modules(*folders: str) -> list[Path]:
@@ -74,8 +77,7 @@ def syntax() -> tuple[list[str], list[str]]:
     silent: list[str] = []
     long: list[str] = []
     for file in modules(*PACKAGES):
-        code = SourceFileLoader(file.stem, str(file)).get_code(file.stem)
-        assert code is not None
+        code = compiled(file)
         if "__doc__" not in code.co_names or not str(code.co_consts[0]).strip():
             silent.append(shown(file))
         if longest(code) < STATEMENTS:
@@ -115,7 +117,8 @@ def test_nothing_is_left_for_later() -> None:
     unfinished = [
         f"{shown(file)}:{number}"
         for file in modules(*PACKAGES, "bench", "scripts", "screenshots")
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if any(word in (source := file.read_text(encoding="utf-8")) for word in WORDS)
+        for number, line in enumerate(source.splitlines(), 1)
         if UNFINISHED.search(line)
     ]
     assert unfinished == []

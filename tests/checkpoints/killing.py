@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,8 +11,9 @@ from sam_tui.adapters.checkpoints import GitCheckpoints
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ids import ConversationId
+from tests.fakes.preloaded import RUN, SCRIPT
 
-WRITER = (sys.executable, "-P", str(Path(__file__).with_name("writer.py")))
+WRITER = (*SCRIPT, RUN, str(Path(__file__).with_name("writer.py")))
 
 
 def killed(root: Path, data: Path, kills: int) -> dict[int, str]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -53,12 +53,14 @@ class Command:
         program: tuple[str, ...] = SAFE_MODULE,
         stdin: str = "",
         environ: Mapping[str, str] | None = None,
+        stdout: int | IO[bytes] = subprocess.PIPE,
     ) -> Ended:
         """Run to the end."""
         done = subprocess.run(
             [*program, *arguments],
             input=stdin,
-            capture_output=True,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
             text=True,
             cwd=self.workspace,
             env={**os.environ, "SAM_TUI_DATA_DIR": str(self.data), **(environ or {})},

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ import pytest
 
 from sam_tui.cli.main import main
 from sam_tui.cli.program import COMMANDS, program
+from tests.fakes.shell_commands import shell_command
 
 _ASK = {
     "bash": 'source "$1"; COMP_WORDS=($2); COMP_CWORD=$3; _sam_tui_completion sam-tui;'
@@ -28,20 +28,19 @@ _MORE = {"sam-tui conf": "config", "sam-tui --permission-mode acc": "accept-edit
 """What the program answers in whatever shell."""
 
 
-def _run(shell: str, *arguments: str) -> str:
-    environ = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}",
-        "HOME": os.environ["HOME"],
-    }
+def _run(shell: str, folder: Path, *arguments: str) -> str:
+    environ = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.defpath}"}
     plain = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
     own_name = [] if shell == "fish" else [shell]
-    ended = subprocess.run(
-        [shell, *plain, "-c", _ASK[shell], *own_name, *arguments],
-        capture_output=True,
-        text=True,
-        env=environ,
-        check=False,
-    )
+    with shell_command(folder / "sam-tui") as descriptors:
+        ended = subprocess.run(
+            [shell, *plain, "-c", _ASK[shell], *own_name, *arguments],
+            capture_output=True,
+            text=True,
+            env=environ,
+            check=False,
+            pass_fds=descriptors,
+        )
     assert not ended.stderr
     return ended.stdout
 
@@ -58,7 +57,7 @@ def test_a_shell_completes_commands_and_options(
     if shutil.which(shell) is None:
         return  # what it prints is all that can be seen here
     for line, completed in (_LINES | _MORE if shell == "bash" else _LINES).items():
-        out = _run(shell, str(script), line, str(len(line.split()) - 1))
+        out = _run(shell, tmp_path, str(script), line, str(len(line.split()) - 1))
         assert any(completed in word for word in out.splitlines()), (line, out)
         if shell == "fish" and completed == "--hand-out":
             assert "Roles, separated by commas" in out  # the whole description

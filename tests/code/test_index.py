@@ -3,7 +3,6 @@
 import asyncio
 import os
 import stat
-import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ from sam_tui.core.errors import ModelUnavailable, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.tooling.contract import Permit, ToolContext
 from tests.code.conftest import Workshop, endless_listing
+from tests.fakes.preloaded import SCRIPT
 
 HTTP = '''"""Fetching."""
 
@@ -251,7 +251,7 @@ async def test_processes_that_build_at_once_end_with_each_file_once(shop: Worksh
         shop.write(f"d{number % 7}/f{number}.py", f"def wombat_{number}(): ...\n")
     workers = [
         await asyncio.create_subprocess_exec(
-            sys.executable, "-c", WORKER, str(shop.data), str(shop.root), stdout=-1, stderr=-1
+            *SCRIPT, WORKER, str(shop.data), str(shop.root), stdout=-1, stderr=-1
         )
         for _ in range(3)
     ]

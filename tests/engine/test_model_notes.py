@@ -5,7 +5,6 @@ Costs about 1.5 s of CPU, half of it one program whose children are killed.
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +40,7 @@ from tests.fakes.engine_kit import (
     open_engine,
     open_kit,
 )
+from tests.fakes.preloaded import RUN, SCRIPT
 
 ANSWER = "## Task\n- rename it\n**Decisions:**\n- we use SQLite\nNext:\n1. run the tests\n"
 LONG = "what was said long ago " * 300
@@ -196,7 +196,7 @@ def test_a_kill_at_any_write_of_a_compaction_or_its_undo_leaves_all_or_nothing(
     kit.storage.close()
     program = Path(__file__).with_name("compaction_killed.py")
     done = subprocess.run(
-        (sys.executable, "-P", str(program), str(tmp_path / "data")),
+        (*SCRIPT, RUN, str(program), str(tmp_path / "data")),
         capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

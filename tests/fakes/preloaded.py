@@ -25,6 +25,8 @@ from typing import Any
 COMMAND = [sys.executable, "-P", "-m", "sam_tui"]
 SCRIPT = [sys.executable, "-P", "-X", "preloaded", "-c"]
 """What a text of Python follows that may be run where the program is imported already."""
+RUN = "import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
+"""Such a text, which a file of Python follows."""
 APART = ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-I", "-S", "-c"]
 """What a part of the program starts with that shall be nobody's child: see ``sandbox/detached.py``."""
 AT_START = ("PYTHON", "LANGUAGE", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")

@@ -20,6 +20,7 @@ from sam_tui.adapters.files.refusals import refusal
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 from sam_tui.core.local_files.bounded import UnusableFile, write_named
+from tests.fakes.preloaded import SCRIPT
 
 
 def at(root: Path, path: str) -> Location:
@@ -394,7 +395,5 @@ def test_a_200_mb_file_is_read_in_little_memory(tmp_path: Path):
         "assert len(data) == 100_000 and data.startswith(b'line')\n"
         "print((after - before) * (1 if sys.platform == 'darwin' else 1024))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout) < 8_000_000
+    grown = subprocess.check_output([*SCRIPT, program, str(tmp_path)], text=True)
+    assert int(grown) < 8_000_000

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.shell_commands import shell_command
+
 PATTERNS = {
     "a conversation goes on by the id of its JSON": (
         """
@@ -59,19 +61,16 @@ def test_a_published_pattern_runs_unchanged(name: str, tmp_path: Path) -> None:
     (tmp_path / "jq.py").write_text(JQ, encoding="utf-8")
     steps = [{"text": f"answer {number}"} for number in range(1, 4)]
     (tmp_path / "script.json").write_text(json.dumps(steps), encoding="utf-8")
-    run = f'exec "{sys.executable}"'
-    for shim, line in {
-        "claude": f'{run} -P -m sam_tui --compat claude "$@"',
-        "jq": f'{run} -I -S "{tmp_path}/jq.py" "$@"',
-    }.items():
-        (tmp_path / shim).write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
-        (tmp_path / shim).chmod(0o700)
+    jq = f'exec "{sys.executable}" -I -S "{tmp_path}/jq.py" "$@"'
+    (tmp_path / "jq").write_text(f"#!/bin/sh\n{jq}\n", encoding="utf-8")
+    (tmp_path / "jq").chmod(0o700)
     environ = {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path),
+        **os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path),
         "SAM_TUI_MODEL": f"scripted:{tmp_path}/script.json",
     }  # fmt: skip
-    done = subprocess.run(
-        ["sh", "-eu", "-c", script], cwd=tmp_path / "ws", env=environ, capture_output=True, text=True,
-        check=False, timeout=100,
-    )  # fmt: skip
+    with shell_command(tmp_path / "claude", "--compat", "claude") as descriptors:
+        done = subprocess.run(
+            ["sh", "-eu", "-c", script], cwd=tmp_path / "ws", env=environ, capture_output=True,
+            text=True, check=False, timeout=100, pass_fds=descriptors,
+        )  # fmt: skip
     assert (done.stdout, done.returncode) == (printed, 0), done.stderr

@@ -1,10 +1,9 @@
-"""Reviews with findings as files, by the program and by the script of CI. Costs some 4 s of CPU."""
+"""Reviews with findings as files, by the program and by the script of CI. Costs about 1 s of CPU."""
 
 import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,6 +15,7 @@ from sam_tui.headless.replay.comparison import Deviation
 from sam_tui.headless.replay.comparison import as_junit as replay_as_junit
 from tests.fakes.openai_server import Reply, background
 from tests.fakes.programs import needs
+from tests.fakes.shell_commands import shell_command
 
 ROOT = Path(__file__).parents[2]
 CI_DOCS = ROOT / "docs/ci.md"
@@ -112,11 +112,8 @@ def test_the_script_of_ci_reviews_a_branch_and_fails_where_it_should(tmp_path: P
     git("add", ".")
     git("commit", "-q", "-m", "second")
     (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin/sam-tui"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m sam_tui "$@"\n', encoding="utf-8")
-    program.chmod(0o700)
     environ = {
-        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "HOME": str(tmp_path), "BASE": "main",
+        **os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "HOME": str(tmp_path), "BASE": "main",
         "SAM_TUI_MODEL": "openai/fake", "SAM_TUI_API_KEY": "k", "SAM_TUI_FAIL_ON": "error",
         "OUT": str(tmp_path / "out"), "SAM_TUI_PROVIDER": "direct",
     }  # fmt: skip
@@ -125,31 +122,32 @@ def test_the_script_of_ci_reviews_a_branch_and_fails_where_it_should(tmp_path: P
         return subprocess.run(
             ["sh", str(ROOT / "ci/review.sh")],
             cwd=tmp_path / "ws", env=environ | {"SAM_TUI_API_BASE": base}, text=True,
-            capture_output=True, check=False, timeout=100,
+            capture_output=True, check=False, timeout=100, pass_fds=descriptors,
         )  # fmt: skip
 
-    with background() as server:
-        server.replies.append(Reply(text=json.dumps(FOUND)))
-        done = review(server.base)
-        sent = json.loads(server.posts[0].body)["messages"]
-        again = review(server.base)
-        environ["GITHUB_ACTIONS"] = "true"
-        server.replies.append(Reply(text=json.dumps({**FOUND, "summary": "::add-path::/x"})))
-        first, *_, summary, last = review(server.base).stdout.splitlines()
-        del environ["GITHUB_ACTIONS"]
-    assert done.returncode == 4, done.stderr
-    assert summary == "::add-path::/x" and first.startswith("::stop-commands::")
-    assert last == f"::{first.removeprefix('::stop-commands::')}::" and len(last) > 30
-    assert "a.py:7: error:" in done.stdout
-    assert "+print(1/0)" in sent[-1]["content"] and "Reviewer" not in done.stderr
-    for name in ("review.json", "review.sarif", "review.xml"):
-        assert (tmp_path / "out" / name).read_text(encoding="utf-8").strip()
-    assert again.returncode not in (0, 4)  # the model had nothing more to say
-    environ["BASE"] = "HEAD"
-    assert review("http://127.0.0.1:9").stdout == "Nothing has changed.\n"
-    environ["BASE"] = "--output=x"
-    refused = review("http://127.0.0.1:9")
-    assert (refused.returncode, (tmp_path / "ws/x").exists()) == (2, False)
+    with shell_command(tmp_path / "bin/sam-tui") as descriptors:
+        with background() as server:
+            server.replies.append(Reply(text=json.dumps(FOUND)))
+            done = review(server.base)
+            sent = json.loads(server.posts[0].body)["messages"]
+            again = review(server.base)
+            environ["GITHUB_ACTIONS"] = "true"
+            server.replies.append(Reply(text=json.dumps({**FOUND, "summary": "::add-path::/x"})))
+            first, *_, summary, last = review(server.base).stdout.splitlines()
+            del environ["GITHUB_ACTIONS"]
+        assert done.returncode == 4, done.stderr
+        assert summary == "::add-path::/x" and first.startswith("::stop-commands::")
+        assert last == f"::{first.removeprefix('::stop-commands::')}::" and len(last) > 30
+        assert "a.py:7: error:" in done.stdout
+        assert "+print(1/0)" in sent[-1]["content"] and "Reviewer" not in done.stderr
+        for name in ("review.json", "review.sarif", "review.xml"):
+            assert (tmp_path / "out" / name).read_text(encoding="utf-8").strip()
+        assert again.returncode not in (0, 4)  # the model had nothing more to say
+        environ["BASE"] = "HEAD"
+        assert review("http://127.0.0.1:9").stdout == "Nothing has changed.\n"
+        environ["BASE"] = "--output=x"
+        refused = review("http://127.0.0.1:9")
+        assert (refused.returncode, (tmp_path / "ws/x").exists()) == (2, False)
 
 
 @needs("jq")

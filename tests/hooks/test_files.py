@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -221,25 +219,6 @@ async def test_neither_a_tool_nor_a_command_of_the_agent_changes_the_persons_hoo
         command=f"python3 -c 'open({str(place.user_file)!r}, \"w\")'",
     )
     assert place.user_file.read_bytes() == before
-
-
-COST = """
-import sys, tempfile
-from sam_tui.assembly import Options, build
-with tempfile.TemporaryDirectory() as folder:
-    runtime = build(Options(folder, folder + "/data"), {"HOME": folder, "SAM_TUI_CONFIG_DIR": folder})
-    assert runtime.executor.hooks() is None
-    runtime.release()
-print(*(name for name in sys.modules if "hook" in name))
-"""
-
-
-@pytest.mark.requirement("hooks:free")
-def test_without_hooks_nothing_of_them_is_loaded() -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", COST], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []
 
 
 @pytest.mark.requirement("hooks:listed")

@@ -1,9 +1,6 @@
 """What AGENTS.md and its kin say reaches the model: believed files alone, once, and when they change."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -200,28 +197,6 @@ async def test_a_resumed_conversation_is_not_told_again(place: Place) -> None:
     await again.run("two")
     assert again.messages[: len(before)] == before
     assert len(told(again)) == 1
-
-
-COST = """
-import sys, tempfile
-from sam_tui.assembly import Options, build
-with tempfile.TemporaryDirectory() as folder:
-    runtime = build(Options(folder, folder + "/data"), {"HOME": folder, "SAM_TUI_CONFIG_DIR": folder})
-    runtime.engine.requests.reminders(runtime.open_session()._history, new_message=True)
-    runtime.release()
-print(json.dumps([name for name in sys.modules if "adapters.instructions" in name]))
-"""
-
-
-@pytest.mark.requirement("instructions:free")
-def test_without_files_nothing_reads_them() -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", f"import json\n{COST}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(done.stdout) == []
 
 
 @pytest.mark.requirement("instructions:files")

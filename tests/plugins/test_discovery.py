@@ -1,6 +1,5 @@
 """Other packages add tools and reminders; a broken one is told of and harms nothing."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from sam_tui.assembly import Options, build
 from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.tooling.short_list import CALL, FIND
 from tests.fakes.engine_kit import Kit
+from tests.fakes.preloaded import SCRIPT
 
 pytestmark = pytest.mark.requirement("plugins:entry-points")
 
@@ -47,6 +47,13 @@ def raises(services):
 
 nothing = 3
 """
+WITH_SITE = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from sam_tui.__main__ import main
+sys.exit(main())
+"""
+"""The program, where one folder more has packages."""
 
 
 @pytest.fixture
@@ -128,9 +135,8 @@ def test_the_program_lists_plug_ins_and_reports_broken_ones_from_the_first_run(
 ) -> None:
     (package / "ws").mkdir()
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "sam_tui", "tools", "list", "--data-dir", "fresh/data"],
+        [*SCRIPT, WITH_SITE, str(package / "site"), "tools", "list", "--data-dir", "fresh/data"],
         cwd=package / "ws",
-        env={**os.environ, "PYTHONPATH": str(package / "site")},
         capture_output=True,
         text=True,
         check=False,

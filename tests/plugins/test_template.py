@@ -1,4 +1,4 @@
-"""The template of the docs is built and installed offline, and runs. Costs some 4 s of CPU."""
+"""The template of the docs is built and installed offline, and runs. Costs about 1 s of CPU."""
 
 import json
 import os
@@ -15,7 +15,7 @@ TEMPLATE = Path(__file__).parents[2] / "docs" / "plugin-template"
 @pytest.mark.requirement("plugins:template")
 def test_the_template_is_built_installed_and_held_by_the_guard(tmp_path: Path) -> None:
     shutil.copytree(TEMPLATE, tmp_path / "template")
-    site, wheels = tmp_path / "site", tmp_path / "wheels"
+    site = tmp_path / "site"
     offline = ("--no-index", "--no-deps", "--disable-pip-version-check", "-q")
     environ = {**os.environ, "HOME": str(tmp_path)}
 
@@ -25,10 +25,8 @@ def test_the_template_is_built_installed_and_held_by_the_guard(tmp_path: Path) -
             capture_output=True, text=True, timeout=150,
         )  # fmt: skip
 
-    built = run("pip", "wheel", *offline, "--no-build-isolation", "-w", str(wheels), "./template")
-    assert built.returncode == 0, built.stderr
-    (wheel,) = wheels.glob("sam_hello-*.whl")
-    installed = run("pip", "install", *offline, "--target", str(site), str(wheel))
+    built = ("--no-build-isolation", "--target", str(site), "./template")
+    installed = run("pip", "install", *offline, *built)
     assert installed.returncode == 0, installed.stderr
     with next(site.glob("*.dist-info/entry_points.txt")).open("a", encoding="utf-8") as entries:
         entries.write("\ngone = sam_hello:gone\n")

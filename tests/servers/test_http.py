@@ -14,7 +14,7 @@ import pytest
 
 from sam_tui.adapters.mcp_client.transports.http_transport import CheckedTransport
 from sam_tui.adapters.web import GuardedWeb
-from tests.fakes.preloaded import SCRIPT
+from tests.fakes.preloaded import RUN, SCRIPT
 from tests.fakes.web_server import WebServer, page
 from tests.servers.conftest import House
 from tests.servers.http_server import Site, serving
@@ -22,7 +22,6 @@ from tests.web.names import Names
 from tests.web.test_tls import certificate
 
 SDK = Path(__file__).with_name("sdk_server.py")
-RUN = "import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
 """Runs a script where most of what it imports is imported already."""
 
 

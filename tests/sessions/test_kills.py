@@ -5,16 +5,18 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.fakes.preloaded import RUN, SCRIPT
 
 
 @pytest.mark.requirement("sessions:killed")
 def test_a_kill_loses_no_write_of_a_conversation_and_leaves_none_half_there(
     tmp_path: Path,
 ) -> None:
-    command = [sys.executable, "-P", "-m", "tests.sessions.killing", str(tmp_path), "12", "7"]
+    program = str(Path(__file__).with_name("killing.py"))
+    command = [*SCRIPT, RUN, program, str(tmp_path), "12", "7"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {"kills": 12, "lost": 0, "torn": 0, "broken": 0}

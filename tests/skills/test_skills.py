@@ -1,7 +1,5 @@
 """Skills: named to the model, read when needed, called by the person, believed where that is due."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -207,22 +205,3 @@ async def test_what_lies_in_a_skill_of_the_person_is_read_and_run_and_never_chan
         .results[0]
         .ok
     )
-
-
-COST = """
-import sys, tempfile
-from sam_tui.assembly import Options, build
-with tempfile.TemporaryDirectory() as folder:
-    runtime = build(Options(folder, folder + "/data"), {"HOME": folder, "SAM_TUI_CONFIG_DIR": folder})
-    assert "read_skill" not in runtime.registry.names
-    runtime.release()
-print(*(name for name in sys.modules if "skills" in name))
-"""
-
-
-@pytest.mark.requirement("skills:free")
-def test_without_skills_nothing_speaks_of_them() -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", COST], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["sam_tui.core.prompt.skills"]

@@ -1,7 +1,6 @@
 import asyncio
 import os
 import subprocess
-import sys
 import textwrap
 import threading
 from collections.abc import Callable, Coroutine
@@ -11,6 +10,7 @@ import pytest
 
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.terminals import CommandResult
+from tests.fakes.preloaded import SCRIPT
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 both = pytest.mark.parametrize("confined", [False, True])
@@ -197,7 +197,7 @@ def test_fifty_megabytes_pass_without_being_held(workspace: Path) -> None:
         asyncio.run(main())
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script), str(workspace)],
+        [*SCRIPT, textwrap.dedent(script), str(workspace)],
         capture_output=True,
         text=True,
         check=True,

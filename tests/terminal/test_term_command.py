@@ -1,15 +1,16 @@
 import asyncio
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
-from typing import Any
 
-import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
@@ -22,9 +23,9 @@ from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.screens import KeyPress, MouseInput
 from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
+from tests.fakes.terminals import start_at
 
 Until = Callable[[TerminalSession, str], Awaitable[str]]
-_Pty: Any = ptyprocess.PtyProcess
 
 ME = ConversationId("me")
 
@@ -112,7 +113,7 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     await kept_session(holders, sandbox, workspace)
 
     def at_it() -> str:
-        with attached_at(tmp_path) as window:
+        with attached_at(tmp_path) as (window, _):
             text = _read_until(window, b"earlier")
             window.write(b"stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd\r")
             text += _read_until(window, b"by-hand\r\n")
@@ -145,19 +146,22 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
 
 
 @contextmanager
-def attached_at(tmp_path: Path) -> Generator[Any]:
-    """``sam-tui term attach`` on a terminal of its own, waited for at the end."""
-    argv = [sys.executable, "-P", "-m", "sam_tui", "term", "attach", "--data-dir"]
-    window = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
+def attached_at(tmp_path: Path) -> Generator[tuple[FileIO, "subprocess.Popen[bytes]"]]:
+    """``sam-tui term attach`` on a terminal of its own, waited for at the end: that and the program."""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (19, 83))
+    words = ("term", "attach", "--data-dir", str(tmp_path / "data"))
+    program = start_at(theirs, *words, folder=tmp_path, environ={})
     try:
-        yield window
-        window.wait()
+        with open(ours, "r+b", buffering=0) as window:
+            yield window, program
+            program.wait()
     finally:
-        window.terminate(force=True)
-        window.close()
+        program.kill()
+        program.wait()
 
 
-def _read_until(window: Any, wanted: bytes) -> bytes:
+def _read_until(window: FileIO, wanted: bytes) -> bytes:
     text = b""
     while wanted not in re.sub(rb"\x1b\[[0-9;?!]*[a-zA-Z]", b"", text):
         text += window.read(4096)
@@ -184,7 +188,7 @@ async def test_the_terminal_around_is_as_it_was_after_being_at_a_session(
     await kept_session(holders, sandbox, workspace)
 
     def at_it() -> bytes:
-        with attached_at(tmp_path) as window:
+        with attached_at(tmp_path) as (window, program):
             text = _read_until(window, b"earlier")
             window.write(f"printf '{CHANGES}'; echo on-theirs; cat\r".encode())
             # Looked for as it is drawn: a redraw may come between the letters and the end of their line.
@@ -197,7 +201,7 @@ async def test_the_terminal_around_is_as_it_was_after_being_at_a_session(
             if ending in ENDINGS:
                 window.write(ENDINGS[ending])
                 return text + _read_until(window, b"goes on]")
-            window.kill(signal.SIGTERM)
+            program.send_signal(signal.SIGTERM)
             return text + _read_until(window, b"goes on]")
 
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
@@ -234,7 +238,7 @@ async def test_a_session_on_its_other_screen_is_drawn_and_comes_back_to_its_line
                 around.feed(window.read(4096))
             return around.text()
 
-        with attached_at(tmp_path) as window:
+        with attached_at(tmp_path) as (window, _):
             seen = [until("earlier")]
             window.write(
                 b"printf '\\33[?1049h\\33[2J\\33[5;5Hon-%s' theirs; read x; printf '\\33[?1049l'\r"
@@ -269,7 +273,7 @@ async def test_a_session_whose_program_reads_nothing_can_be_left_however_much_wa
     await kept_session(holders, sandbox, workspace)
 
     def at_it() -> None:
-        with attached_at(tmp_path) as window:
+        with attached_at(tmp_path) as (window, _):
             _read_until(window, b"earlier")
             window.write(b"stty -icanon -echo; echo de''af; sleep 600\r")
             _read_until(window, b"deaf\r\n")
@@ -287,13 +291,11 @@ async def test_a_session_is_given_back_where_the_terminal_of_who_was_at_it_goes(
     await kept_session(holders, sandbox, workspace)
 
     def at_it() -> None:
-        argv = [sys.executable, "-P", "-m", "sam_tui", "term", "attach", "--data-dir"]
-        window = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
-        _read_until(window, b"earlier")
-        window.write(b"echo by-ha''nd; sleep 0.1; while :; do echo more; done\r")
-        _read_until(window, b"more\r\n")
-        window.fileobj.close()
-        window.wait()
+        with attached_at(tmp_path) as (window, _):
+            _read_until(window, b"earlier")
+            window.write(b"echo by-ha''nd; sleep 0.1; while :; do echo more; done\r")
+            _read_until(window, b"more\r\n")
+            window.close()
 
     await asyncio.wait_for(asyncio.to_thread(at_it), 60)
     session = await PtyTerminals(sandbox, holders).resume(ME)
