@@ -221,15 +221,6 @@ def _import_tests(
     return collection.share, at_end
 
 
-def _compile_initializers() -> None:
-    """Compile each late ``__init__`` once here, and in no process that is forked from this one."""
-    classes: list[type[object]] = [object]
-    for cls in classes:
-        classes += type.__subclasses__(cls)
-        if "__dataclass_fields__" in vars(cls):
-            cls.__init__  # noqa: B018
-
-
 def _is_ready() -> bool:
     """Whether a fork of this process is all of it: no thread and no child would be missing.
 
@@ -273,18 +264,17 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # so that workers can end as they do
     path, sys.path[:] = sys.path[:], terms["path"]
     from sam_tui.dataclass_methods import use_closures
+    from tests.fakes import forked
 
     use_closures()
     with socket.socket(fileno=int(sys.argv[1])) as listener:
         share, at_end = _import_tests(terms["arguments"])
-        _compile_initializers()
+        forked.compile_initializers()
         first = share if terms["shared"] else int
         program = ForkServer(listener, path, first).serve() if _is_ready() else None
     if program is None:
         at_end()
         return
-    from tests.fakes import forked
-
     forked.run(program)
 
 
