@@ -12,6 +12,18 @@ from typing import Any, NoReturn, TextIO
 from tests.fakes.memory import show
 
 
+def compile_initializers() -> None:
+    """Compile each late ``__init__`` of ``sam_tui.dataclass_methods`` before this process is forked."""
+    classes: list[type[object]] = [object]
+    for cls in classes:
+        classes += type.__subclasses__(cls)
+    # A class with slots takes the place of one without, which is older.
+    newest = {vars(cls)["__init__"]: cls for cls in classes if "__init__" in vars(cls)}
+    for cls in newest.values():
+        if "__dataclass_fields__" in vars(cls):
+            cls.__init__  # noqa: B018
+
+
 def fork_twice(*, leads: bool) -> int | None:
     """Fork twice; the new process's id, or None in it. The one between may lead a session.
 

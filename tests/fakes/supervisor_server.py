@@ -75,10 +75,14 @@ def main() -> None:
     """Wait for what is wanted, and be that."""
     root, number = sys.argv[1:3]
     sys.path.append(root)
+    from sam_tui.dataclass_methods import use_closures
+
+    use_closures()
     for name in _MODULES:
         importlib.import_module(name)
     from tests.fakes import forked, preloaded
 
+    forked.compile_initializers()
     gc.collect()
     gc.freeze()
     forked.run(_serve(socket.socket(fileno=int(number)), len(preloaded.APART)))

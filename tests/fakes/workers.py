@@ -263,15 +263,18 @@ def main() -> None:
     terms = json.loads(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # so that workers can end as they do
     path, sys.path[:] = sys.path[:], terms["path"]
+    from sam_tui.dataclass_methods import use_closures
+    from tests.fakes import forked
+
+    use_closures()
     with socket.socket(fileno=int(sys.argv[1])) as listener:
         share, at_end = _import_tests(terms["arguments"])
+        forked.compile_initializers()
         first = share if terms["shared"] else int
         program = ForkServer(listener, path, first).serve() if _is_ready() else None
     if program is None:
         at_end()
         return
-    from tests.fakes import forked
-
     forked.run(program)
 
 

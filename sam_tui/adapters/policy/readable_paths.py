@@ -89,9 +89,11 @@ def _there(named: Iterable[str], home: str) -> Iterable[str]:
     existing: set[str] = set()
     real_paths = RealPaths()
     for path in named:
-        if path[:1] != "/" or not os.path.lexists(path):
+        if path[:1] != "/":
             continue
-        real = real_paths.of(path)
+        real, exists = real_paths.look(path)
+        if not exists and (real == path or not os.path.lexists(path)):
+            continue
         if real in existing or real == "/" or (home and f"{home}/".startswith(f"{real}/")):
             continue
         existing.add(real)

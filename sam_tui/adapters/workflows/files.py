@@ -96,7 +96,7 @@ class DefinitionFiles:
         return str(path)
 
     def _paths(self, origin: Origin, folder: str) -> Iterator[str]:
-        if origin == "project" and not self._inside(folder):
+        if not os.path.isdir(folder) or (origin == "project" and not self._inside(folder)):
             return
         for path in islice(_definitions(folder), MOST_FILES):
             if origin != "project" or self._inside(path):

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sam_tui.adapters.terminal.sandbox.kernel import landlock
-from sam_tui.adapters.terminal.sandbox.kernel.devices import raw_devices
+from sam_tui.adapters.terminal.sandbox.kernel.devices import SystemLook
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.kernel.protected_paths import kept_within, ways
 from sam_tui.core.authorization.paths import git_config
 from sam_tui.core.errors import ToolError
-from sam_tui.core.local_files.real_paths import RealPaths
 
 _LONGEST = 64 * 1024
 _POINTER = "gitdir: "
@@ -104,10 +103,10 @@ class Rulesets:
         self._seen: tuple[float, Bounds, tuple[str, ...]] | None = None
         self._within: tuple[float, tuple[str, ...], tuple[str, ...]] | None = None
 
-    def of(self, bounds: Bounds, real_paths: RealPaths) -> Rules:
+    def of(self, bounds: Bounds, look: SystemLook) -> Rules:
         """The rules of a run in these bounds, as the files are now. Raises ``ToolError``.
 
-        ``real_paths`` are of this moment: a run's secrets are looked at once, here and for its bounds.
+        ``look`` is of this moment: a run's secrets are looked at once, here and for its bounds.
 
         There are a hundred places of secrets: which of them exist is looked up once a second. A new secret
         beside others is noticed at once, because the listing of its folder has changed.
@@ -115,7 +114,7 @@ class Rulesets:
         now = time.monotonic()
         fresh = self._seen is None or self._seen[0] < now or self._seen[1] != bounds
         if fresh:
-            self._seen = (now + _SEEN_SECONDS, bounds, landlock.maskable(bounds, real_paths))
+            self._seen = (now + _SEEN_SECONDS, bounds, landlock.maskable(bounds, look))
         assert self._seen is not None
         bounds = replace(bounds, masked=self._seen[2])
         return Rules(bounds, self._ruleset(bounds, fresh=fresh))
@@ -144,7 +143,7 @@ class Rulesets:
         cached = self._kept.get(key)
         if cached is not None:
             return cached
-        masked = bounds.masked if fresh else landlock.maskable(bounds, RealPaths())
+        masked = bounds.masked if fresh else landlock.maskable(bounds, SystemLook())
         present = tuple(path for path, _, inode, _ in paths if inode)
         try:
             existing = replace(bounds, writable=present, masked=masked)
@@ -161,7 +160,7 @@ class Rulesets:
         return any(ruleset is ruleset_kept for ruleset_kept in self._kept.values())
 
     def secrets_within(
-        self, secrets: tuple[str, ...], writable: tuple[str, ...], real_paths: RealPaths
+        self, secrets: tuple[str, ...], writable: tuple[str, ...], look: SystemLook
     ) -> tuple[str, ...]:
         """The secrets below writable folders; the list is renewed once a second."""
         now = time.monotonic()
@@ -169,7 +168,7 @@ class Rulesets:
             self._within = (
                 now + _SEEN_SECONDS,
                 writable,
-                kept_within((*secrets, *raw_devices()), writable, real_paths),
+                kept_within((*secrets, *look.devices), writable, look),
             )
         return self._within[2]
 

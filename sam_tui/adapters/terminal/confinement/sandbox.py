@@ -32,6 +32,7 @@ from sam_tui.adapters.terminal.sandbox.ability import (
     weaker,
 )
 from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
+from sam_tui.adapters.terminal.sandbox.kernel.devices import SystemLook
 from sam_tui.adapters.terminal.sandbox.kernel.entry import enrolment
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.kernel.seccomp import program as filter_program
@@ -40,7 +41,6 @@ from sam_tui.adapters.terminal.sandbox.strict import bubblewrap, strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
 from sam_tui.core.authorization.variables import PassedVariables
 from sam_tui.core.errors import ConfigurationError, ToolError
-from sam_tui.core.local_files.real_paths import RealPaths
 from sam_tui.core.local_files.temporary_folders import Scratch
 from sam_tui.core.ports.processes.sandbox import (
     NETWORKS,
@@ -241,8 +241,8 @@ class Sandbox:
 
     def _rules(self, terms: Wanted, scratch: str | None = None) -> Rules:
         """The rules of a run that begins now, made from the present files."""
-        real_paths = RealPaths()
-        return self._rulesets.of(self._bounds(terms, scratch, real_paths), real_paths)
+        look = SystemLook()
+        return self._rulesets.of(self._bounds(terms, scratch, look), look)
 
     def _enter(self, terms: Wanted, rules: Rules, apart: Supervision | None = None) -> ConfinedRun:
         bounds, ruleset = rules.bounds, rules.ruleset.descriptor
@@ -289,7 +289,7 @@ class Sandbox:
         network = self.network(chosen)
         return network if network != "hosts" else f"hosts {json.dumps(asdict(self._plan.hosts))}"
 
-    def _bounds(self, wanted_terms: Wanted, scratch: str | None, real_paths: RealPaths) -> Bounds:
+    def _bounds(self, wanted_terms: Wanted, scratch: str | None, look: SystemLook) -> Bounds:
         supervised = self._supervision is not None
         watched = wanted_terms.folders
         writable = (*watched, *self._plan.caches, scratch or self.scratch)
@@ -302,9 +302,7 @@ class Sandbox:
             tcp=supervised or self.network(wanted_terms.network) == "on",
             opened=self.opened,
             unwritable=(
-                self._rulesets.secrets_within(self.secrets, writable, real_paths)
-                if supervised
-                else ()
+                self._rulesets.secrets_within(self.secrets, writable, look) if supervised else ()
             ),
             watched=watched if supervised else (),
             reads=terms.with_own(more) if supervised else ReadTerms(),

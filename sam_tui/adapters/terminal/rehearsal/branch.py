@@ -18,9 +18,9 @@ from sam_tui import signals
 from sam_tui.adapters.terminal.sandbox.kernel import landlock
 from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
 from sam_tui.adapters.terminal.sandbox.kernel.calls import AT_FDCWD, libc, syscall
+from sam_tui.adapters.terminal.sandbox.kernel.devices import SystemLook
 from sam_tui.adapters.terminal.sandbox.kernel.entry import enrolment, restrict
 from sam_tui.adapters.terminal.sandbox.kernel.seccomp import program
-from sam_tui.core.local_files.real_paths import RealPaths
 
 NOT_MOUNTED = 213
 Mount = Literal["overlay", "bind", "none"]
@@ -137,7 +137,7 @@ def _become(terms: dict[str, Any], words: list[str]) -> None:
             tcp=terms["network"] == "on",
             opened=tuple(terms["opened"]),
         )
-        bounds = dataclasses.replace(bounds, masked=landlock.maskable(bounds, RealPaths()))
+        bounds = dataclasses.replace(bounds, masked=landlock.maskable(bounds, SystemLook()))
         table = machine()
         code = (
             b"" if table is None else program(table, terms["network"], live=False, rehearsed=True)

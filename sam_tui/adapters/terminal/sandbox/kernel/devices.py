@@ -4,6 +4,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from functools import cached_property
+
+from sam_tui.core.local_files.real_paths import RealPaths
 
 _ROOT = "/dev"
 _ELSEWHERE = frozenset({"pts", "shm", "mqueue", "hugepages", "char", "block", "disk", "fd"})
@@ -15,6 +18,15 @@ _RAW = re.compile(
     r"|watchdog\d*|loop-control|btrfs-control|control|vfio|megaraid\w*|mpt\dctl)$"
 )
 """Names of character devices and their folders that give access to disks, memory, keys or screens."""
+
+
+class SystemLook(RealPaths):
+    """Real paths and devices at one moment: each is looked up once, so keep it for one look only."""
+
+    @cached_property
+    def devices(self) -> tuple[str, ...]:
+        """The ``raw_devices``."""
+        return raw_devices()
 
 
 def raw_devices() -> tuple[str, ...]:

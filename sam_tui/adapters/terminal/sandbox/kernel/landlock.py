@@ -15,9 +15,8 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import (
     libc,
     syscall,
 )
-from sam_tui.adapters.terminal.sandbox.kernel.devices import raw_devices
+from sam_tui.adapters.terminal.sandbox.kernel.devices import SystemLook
 from sam_tui.adapters.terminal.sandbox.kernel.protected_paths import carved
-from sam_tui.core.local_files.real_paths import RealPaths
 from sam_tui.core.ports.processes.sandbox import ReadTerms
 
 # The same numbers on every Linux architecture that has Landlock (x86-64, aarch64, riscv64 ...).
@@ -144,7 +143,7 @@ def restrict(ruleset: int) -> None:
     syscall(_RESTRICT_SELF, ruleset, 0)
 
 
-def maskable(bounds: Bounds, real_paths: RealPaths) -> tuple[str, ...]:
+def maskable(bounds: Bounds, look: SystemLook) -> tuple[str, ...]:
     """The secrets and devices that can be masked: existing ones outside of the writable folders.
 
     Landlock only adds rights further down in the tree, so all siblings on the way to a secret get rules
@@ -152,11 +151,11 @@ def maskable(bounds: Bounds, real_paths: RealPaths) -> tuple[str, ...]:
     opens them.
     """
     below = tuple(f"{folder.rstrip('/')}/" for folder in bounds.writable)
-    looked = map(real_paths.look, bounds.secrets)
+    looked = map(look.look, bounds.secrets)
     existing = [real for real, exists in looked if exists and real != "/"]
     return tuple(
         real
-        for real in (*existing, *raw_devices())
+        for real in (*existing, *look.devices)
         if real in bounds.unwritable or not f"{real}/".startswith(below)
     )
 
@@ -218,7 +217,7 @@ def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
 
 
 def _allow(ruleset: int, paths: Iterable[str], rights: int) -> None:
-    """Add a rule for each path; a missing path, or one that became a link, gets none."""
+    """Add a rule for each path; a missing path gets none, and what a link points to never gets one."""
     # There are hundreds of paths: what is the same for all is prepared once.
     add, (flags, *same) = libc().syscall, map(c_long, (0, _ADD_RULE, ruleset, _PATH_BENEATH))
     on_a_file = rights & (_ON_A_FILE | _READ_FILE)
@@ -228,9 +227,18 @@ def _allow(ruleset: int, paths: Iterable[str], rights: int) -> None:
         except OSError:
             continue
         try:
-            kind = os.fstat(handle).st_mode
-            allowed = rights if stat.S_ISDIR(kind) else on_a_file
-            if allowed and not stat.S_ISLNK(kind):
+            # A right to read applies to every kind of file, and that of a link to the link alone.
+            allowed = (
+                rights if rights == on_a_file else _allowed(os.fstat(handle), rights, on_a_file)
+            )
+            if allowed:
                 checked(add(*same, struct.pack("=Qi", allowed, handle), flags))
         finally:
             os.close(handle)
+
+
+def _allowed(status: os.stat_result, rights: int, on_a_file: int) -> int:
+    """The rights that a rule for this file can have."""
+    if stat.S_ISDIR(status.st_mode):
+        return rights
+    return 0 if stat.S_ISLNK(status.st_mode) else on_a_file

@@ -26,16 +26,13 @@ def kept_within(
 def ways(folder: str, secret_paths: Sequence[str]) -> tuple[str, ...]:
     """The existing folders from ``folder`` down to each of the secret paths below it."""
     top = folder.rstrip("/")
-    parents: dict[str, None] = {}
+    parents: set[str] = set()
     for path in secret_paths:
         above = os.path.dirname(path)
-        while above == folder or above.startswith(f"{top}/"):
-            if os.path.isdir(above):
-                parents[above] = None
-            if above == folder:
-                break
+        while above not in parents and (above == folder or above.startswith(f"{top}/")):
+            parents.add(above)
             above = os.path.dirname(above)
-    return tuple(sorted(parents))
+    return tuple(sorted(filter(os.path.isdir, parents)))
 
 
 def carved(folder: str, secret_paths: Sequence[str]) -> tuple[str, ...]:
