@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from rich.terminal_theme import TerminalTheme
 from textual.css.match import _check_selectors  # pyright: ignore[reportPrivateUsage]
-from textual.css.model import RuleSet
+from textual.css.model import RuleSet, Selector
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.theme import Theme
@@ -112,7 +112,9 @@ class CombinedRules:
     ) -> None:
         rules: set[Node] = {rule for name in names for rule in rules_map.get(name, ())}
         sets = [selector_set.selectors for rule in rules for selector_set in rule.selector_set]
-        self._selectors = [selectors for selectors in sets if selectors[-1]._check(node)]
+        fitting = [selectors for selectors in sets if selectors[-1]._check(node)]
+        # A rule for a name alone is for each such node.
+        self._selectors = [each for each in fitting if len(each) > 1 or each[0].pseudo_classes]
         self.rules: dict[tuple[bool, ...], Rules | None] = {}
         """The rules for a node by the selectors that match it; None if no rule is for it."""
         self.noted: Mapping[str, bool] = {}
@@ -121,7 +123,16 @@ class CombinedRules:
     def matches(self, node: Node) -> tuple[bool, ...]:
         """Which of the selectors match this node where it is now."""
         path = node.css_path_nodes
-        return tuple([_check_selectors(selectors, path) for selectors in self._selectors])
+        return tuple([_match(selectors, node, path) for selectors in self._selectors])
+
+
+def _match(selectors: list[Selector], node: Node, path: list[DOMNode]) -> bool:
+    """Whether selectors match a node with the name that the last of them has. The node's own state is
+    looked at before the nodes around it."""
+    state = selectors[-1].pseudo_classes
+    if state and not node.has_pseudo_classes(state):
+        return False
+    return len(selectors) == 1 or _check_selectors(selectors, path)
 
 
 _NOTED = ("_has_hover_style", "_has_focus_within", "_has_order_style", "_has_odd_or_even")
