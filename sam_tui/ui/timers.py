@@ -1,15 +1,19 @@
-"""Timers and workers in place of Textual's: its timer may never call, and its worker may never end.
+"""Timers, workers and the choice of handlers in place of Textual's.
 
 ``Timer._run`` skips a call whose time has passed before it reads the clock for the first time: at any
 busy moment, for a millisecond. Whatever waits for the call waits forever then. A ``Worker`` that is
-cancelled before its task began counts as running forever, and its coroutine is never awaited.
+cancelled before its task began counts as running forever, and its coroutine is never awaited. For each
+message, Textual searches all classes of a widget for handlers.
 """
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any, cast
 
+from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.widgets import Input
 from textual.worker import Worker, WorkerState
@@ -19,6 +23,50 @@ from textual.worker_manager import WorkerManager
 def still_cursors() -> None:
     """Stop text cursors from blinking: that needs a timer, and moves for people who want no motion."""
     Input.cursor_blink._default = False  # pyright: ignore
+
+
+_PUMP: Any = MessagePump
+_search = _PUMP._get_dispatch_methods
+_prevent = MessagePump.prevent
+_NOTHING = nullcontext()
+
+
+def search_handlers_once() -> None:
+    """Have the handlers of a kind of message searched for once for each class of widget."""
+    _PUMP._get_dispatch_methods = _handlers
+    _PUMP.prevent = _prevented
+
+
+def _prevented(pump: MessagePump, *messages: type[Message]) -> AbstractContextManager[None]:
+    return _prevent(pump, *messages) if messages else _NOTHING
+
+
+def _handlers(pump: object, name: str, message: Message) -> Iterator[tuple[type, Any]]:
+    classes = _classes_with_handlers(type(pump), name, type(message))
+    if classes is None:
+        yield from _search(pump, name, message)
+        return
+    for cls, handler in classes:
+        if message._no_default_action:  # pyright: ignore[reportPrivateUsage]
+            return
+        yield cls, cls.__dict__[handler].__get__(pump, cls)
+
+
+@cache
+def _classes_with_handlers(
+    pump: type, name: str, message: type
+) -> tuple[tuple[type, str], ...] | None:
+    """The classes of a widget that have a handler, each with its name there; None if some handlers were
+    declared with ``on``: which of them are called depends on the message."""
+    classes: list[tuple[type, str]] = []
+    for cls in pump.__mro__:
+        members = vars(cls)
+        if any(issubclass(message, each) for each in members.get("_decorated_handlers", ())):
+            return None
+        handler = f"_{name}" if members.get(f"_{name}") else name
+        if (method := members.get(handler)) and not getattr(method, "_textual_on", None):
+            classes.append((cls, handler))
+    return tuple(classes)
 
 
 class Workers(WorkerManager):
