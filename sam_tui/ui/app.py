@@ -47,7 +47,7 @@ from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
 from sam_tui.ui.screens.compositor import compare_layouts
 from sam_tui.ui.screens.layout import SECTION, Layout
-from sam_tui.ui.timers import Workers, search_handlers_once, still_cursors
+from sam_tui.ui.timers import Workers, shorten_dispatch, still_cursors
 from sam_tui.ui.widgets.status_bar import Standing
 from sam_tui.ui.widgets.terminal.messages import (
     RestartAsked,
@@ -105,7 +105,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
         name_alt_keys()
         compare_layouts()
         still_cursors()
-        search_handlers_once()
+        shorten_dispatch()
         self.use_command_palette = True
         self._set_looks()
         self._start = start

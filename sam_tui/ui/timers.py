@@ -7,10 +7,12 @@ message, Textual searches all classes of a widget for handlers.
 """
 
 import asyncio
+import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from types import FunctionType, MethodType
 from typing import Any, cast
 
 from textual.message import Message
@@ -26,15 +28,19 @@ def still_cursors() -> None:
 
 
 _PUMP: Any = MessagePump
+_CALLBACK: Any = importlib.import_module("textual._callback")
 _search = _PUMP._get_dispatch_methods
 _prevent = MessagePump.prevent
+_count = _CALLBACK._count_parameters
 _NOTHING = nullcontext()
+_REST = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
-def search_handlers_once() -> None:
-    """Have the handlers of a kind of message searched for once for each class of widget."""
+def shorten_dispatch() -> None:
+    """Have handlers searched for once for each class, and parameters counted without ``inspect``."""
     _PUMP._get_dispatch_methods = _handlers
     _PUMP.prevent = _prevented
+    _CALLBACK._count_parameters = _count_parameters
 
 
 def _prevented(pump: MessagePump, *messages: type[Message]) -> AbstractContextManager[None]:
@@ -67,6 +73,17 @@ def _classes_with_handlers(
         if (method := members.get(handler)) and not getattr(method, "_textual_on", None):
             classes.append((cls, handler))
     return tuple(classes)
+
+
+def _count_parameters(callback: Any) -> int:
+    """How many parameters a callback has. ``inspect`` makes an object of each of them."""
+    is_function = isinstance(callback, FunctionType)
+    plain = is_function or isinstance(callback, MethodType)
+    called: Any = callback if plain else type(callback).__call__
+    code = getattr(called, "__code__", None)
+    if code is None or code.co_flags & _REST or hasattr(called, "__wrapped__"):
+        return _count(callback)
+    return code.co_argcount + code.co_kwonlyargcount - (not is_function)
 
 
 class Workers(WorkerManager):
