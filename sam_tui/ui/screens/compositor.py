@@ -47,7 +47,7 @@ class LayoutCompositor(Compositor):
             return ReflowResult(set(), set(), set())
         self._full_map = self._reflowed_map
         result = super().reflow(parent, size)
-        screen._layout_required = False
+        screen._layout_required = self._full_map_invalidated = False
         self._reflowed_map = self._full_map
         self._mark_changed(self._reflowed_map)
         return result
