@@ -158,6 +158,15 @@ class SamApp(LeftClicked, inherit_bindings=False):
         self.stylesheet = theme.ThemeStylesheet(self.get_css_variables())
         use_few_colours(self, self._settings.environ)
 
+    def get_css_variables(self) -> dict[str, str]:
+        """The variables of the look, computed once for each; none before the looks are registered."""
+        if self.theme not in theme.LOOKS:
+            return {}
+        if self.theme not in theme.VARIABLES:
+            theme.VARIABLES[self.theme] = super().get_css_variables()
+        self.theme_variables = theme.VARIABLES[self.theme]
+        return self.theme_variables
+
     def set_timer(self, *arguments: Any, **options: Any) -> Timer:
         """A timer that also calls when it is late. Textual's own may never call, and draws each resize."""
         timer = super().set_timer(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
