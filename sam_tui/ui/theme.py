@@ -61,16 +61,22 @@ class ThemeStylesheet(Stylesheet):
         if matches in combined.rules:
             for name, value in combined.noted.items():
                 setattr(node, name, value)
-            rules = combined.rules[matches]
-            if rules is not None:
+            rules, values = combined.rules[matches], combined.values.get(matches)
+            if rules is not None and values is not None and _is_new(node):
+                node.styles.base.merge_rules(values)
+                node.notify_style_update()
+                _APPLIED[node] = rules, node.styles.base._updates
+            elif rules is not None:
                 self.replace_rules(node, rules, animate)
             self._process_component_classes(node)
             return
-        before = _APPLIED.get(node)
+        before, new = _APPLIED.get(node), _is_new(node)
         super().apply(node, animate=animate)  # pyright: ignore[reportUnknownMemberType]
         after = _APPLIED.get(node)
         combined.rules[matches] = None if after is before or after is None else after[0]
         combined.noted = {name: getattr(node, name) for name in _NOTED}
+        if new:
+            combined.values[matches] = node.styles.base.get_rules()
 
     @classmethod
     def replace_rules(cls, node: Node, rules: Rules, animate: bool = False) -> None:
@@ -117,6 +123,8 @@ class CombinedRules:
         self._selectors = [each for each in fitting if len(each) > 1 or each[0].pseudo_classes]
         self.rules: dict[tuple[bool, ...], Rules | None] = {}
         """The rules for a node by the selectors that match it; None if no rule is for it."""
+        self.values: dict[tuple[bool, ...], Rules] = {}
+        """The styles that a new node has once these rules were set one by one."""
         self.noted: Mapping[str, bool] = {}
         """What Textual notes at each such node."""
 
@@ -133,6 +141,11 @@ def _match(selectors: list[Selector], node: Node, path: list[DOMNode]) -> bool:
     if state and not node.has_pseudo_classes(state):
         return False
     return len(selectors) == 1 or _check_selectors(selectors, path)
+
+
+def _is_new(node: Node) -> bool:
+    """Whether a node has no styles yet, and shows nothing that would follow them."""
+    return not node._is_mounted and not node.styles.base._rules
 
 
 _NOTED = ("_has_hover_style", "_has_focus_within", "_has_order_style", "_has_odd_or_even")
