@@ -118,9 +118,12 @@ class CombinedRules:
     ) -> None:
         rules: set[Node] = {rule for name in names for rule in rules_map.get(name, ())}
         sets = [selector_set.selectors for rule in rules for selector_set in rule.selector_set]
-        fitting = [selectors for selectors in sets if selectors[-1]._check(node)]
-        # A rule for a name alone is for each such node.
-        self._selectors = [each for each in fitting if len(each) > 1 or each[0].pseudo_classes]
+        # A rule for a name alone is for every such node.
+        self._selectors = [
+            selectors
+            for selectors in sets
+            if selectors[-1]._check(node) and (len(selectors) > 1 or selectors[0].pseudo_classes)
+        ]
         self.rules: dict[tuple[bool, ...], Rules | None] = {}
         """The rules for a node by the selectors that match it; None if no rule is for it."""
         self.values: dict[tuple[bool, ...], Rules] = {}

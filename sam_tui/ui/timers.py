@@ -67,7 +67,7 @@ def _classes_with_handlers(
     classes: list[tuple[type, str]] = []
     for cls in pump.__mro__:
         members = vars(cls)
-        if any(issubclass(message, each) for each in members.get("_decorated_handlers", ())):
+        if any(issubclass(message, kind) for kind in members.get("_decorated_handlers", ())):
             return None
         handler = f"_{name}" if members.get(f"_{name}") else name
         if (method := members.get(handler)) and not getattr(method, "_textual_on", None):
