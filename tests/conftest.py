@@ -210,7 +210,7 @@ _moment = {"collecting": True}
 def _guard(event: str, arguments: tuple[object, ...]) -> None:
     """Refuse every look-up and connection that would leave the machine; see what tests start too early."""
     if event not in _HEARD or program_server.is_forked():
-        return  # most events by far are others: a test of the interface has a hundred thousand
+        return  # most events by far are others
     if event in _STARTS and _moment["collecting"]:
         _starts.append("".join(traceback.format_stack(limit=30)))
     if event == "socket.getaddrinfo":

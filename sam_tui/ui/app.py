@@ -47,7 +47,7 @@ from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
 from sam_tui.ui.screens.compositor import compare_layouts
 from sam_tui.ui.screens.layout import SECTION, Layout
-from sam_tui.ui.timers import Workers, still_cursors
+from sam_tui.ui.timers import Workers, shorten_dispatch, still_cursors
 from sam_tui.ui.widgets.status_bar import Standing
 from sam_tui.ui.widgets.terminal.messages import (
     RestartAsked,
@@ -105,6 +105,7 @@ class SamApp(LeftClicked, inherit_bindings=False):
         name_alt_keys()
         compare_layouts()
         still_cursors()
+        shorten_dispatch()
         self.use_command_palette = True
         self._set_looks()
         self._start = start
@@ -156,6 +157,15 @@ class SamApp(LeftClicked, inherit_bindings=False):
         self.set_reactive(App.theme, name)
         self.stylesheet = theme.ThemeStylesheet(self.get_css_variables())
         use_few_colours(self, self._settings.environ)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The variables of the look, computed once for each; none before the looks are registered."""
+        if self.theme not in theme.LOOKS:
+            return {}
+        if self.theme not in theme.VARIABLES:
+            theme.VARIABLES[self.theme] = super().get_css_variables()
+        self.theme_variables = theme.VARIABLES[self.theme]
+        return self.theme_variables
 
     def set_timer(self, *arguments: Any, **options: Any) -> Timer:
         """A timer that also calls when it is late. Textual's own may never call, and draws each resize."""

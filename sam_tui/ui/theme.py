@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from rich.terminal_theme import TerminalTheme
 from textual.css.match import _check_selectors  # pyright: ignore[reportPrivateUsage]
-from textual.css.model import RuleSet
+from textual.css.model import RuleSet, Selector
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.theme import Theme
@@ -61,16 +61,22 @@ class ThemeStylesheet(Stylesheet):
         if matches in combined.rules:
             for name, value in combined.noted.items():
                 setattr(node, name, value)
-            rules = combined.rules[matches]
-            if rules is not None:
+            rules, values = combined.rules[matches], combined.values.get(matches)
+            if rules is not None and values is not None and _is_new(node):
+                node.styles.base.merge_rules(values)
+                node.notify_style_update()
+                _APPLIED[node] = rules, node.styles.base._updates
+            elif rules is not None:
                 self.replace_rules(node, rules, animate)
             self._process_component_classes(node)
             return
-        before = _APPLIED.get(node)
+        before, new = _APPLIED.get(node), _is_new(node)
         super().apply(node, animate=animate)  # pyright: ignore[reportUnknownMemberType]
         after = _APPLIED.get(node)
         combined.rules[matches] = None if after is before or after is None else after[0]
         combined.noted = {name: getattr(node, name) for name in _NOTED}
+        if new:
+            combined.values[matches] = node.styles.base.get_rules()
 
     @classmethod
     def replace_rules(cls, node: Node, rules: Rules, animate: bool = False) -> None:
@@ -112,16 +118,37 @@ class CombinedRules:
     ) -> None:
         rules: set[Node] = {rule for name in names for rule in rules_map.get(name, ())}
         sets = [selector_set.selectors for rule in rules for selector_set in rule.selector_set]
-        self._selectors = [selectors for selectors in sets if selectors[-1]._check(node)]
+        # A rule for a name alone is for every such node.
+        self._selectors = [
+            selectors
+            for selectors in sets
+            if selectors[-1]._check(node) and (len(selectors) > 1 or selectors[0].pseudo_classes)
+        ]
         self.rules: dict[tuple[bool, ...], Rules | None] = {}
         """The rules for a node by the selectors that match it; None if no rule is for it."""
+        self.values: dict[tuple[bool, ...], Rules] = {}
+        """The styles that a new node has once these rules were set one by one."""
         self.noted: Mapping[str, bool] = {}
         """What Textual notes at each such node."""
 
     def matches(self, node: Node) -> tuple[bool, ...]:
         """Which of the selectors match this node where it is now."""
         path = node.css_path_nodes
-        return tuple([_check_selectors(selectors, path) for selectors in self._selectors])
+        return tuple([_match(selectors, node, path) for selectors in self._selectors])
+
+
+def _match(selectors: list[Selector], node: Node, path: list[DOMNode]) -> bool:
+    """Whether selectors match a node with the name that the last of them has. The node's own state is
+    looked at before the nodes around it."""
+    state = selectors[-1].pseudo_classes
+    if state and not node.has_pseudo_classes(state):
+        return False
+    return len(selectors) == 1 or _check_selectors(selectors, path)
+
+
+def _is_new(node: Node) -> bool:
+    """Whether a node has no styles yet, and shows nothing that would follow them."""
+    return not node._is_mounted and not node.styles.base._rules
 
 
 _NOTED = ("_has_hover_style", "_has_focus_within", "_has_order_style", "_has_odd_or_even")
@@ -216,6 +243,8 @@ LOOKS = {look.name: look for look in (
 )}
 # fmt: on
 """The looks by name. Contrast is at least 4.5 to 1 (WCAG AA), of plain text in high contrast 7 (AAA)."""
+VARIABLES: dict[str, dict[str, str]] = {}
+"""What style sheets say of looks that were in use, by look."""
 DARK, LIGHT = LOOKS["sam"], LOOKS["sam-light"]
 
 ANSI_DARK = TerminalTheme(

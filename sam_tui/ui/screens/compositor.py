@@ -37,9 +37,17 @@ class LayoutCompositor(Compositor):
         return super().full_map
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
-        """Lay all out; return which widgets were hidden, shown and resized."""
+        """Lay all out; return which widgets were hidden, shown and resized.
+
+        Textual does so whenever a screen is told its size, three times as it opens, and then again
+        for what asked for a layout before.
+        """
+        screen: Any = parent
+        if self._reflowed_map and size == self.size and not screen._layout_required:
+            return ReflowResult(set(), set(), set())
         self._full_map = self._reflowed_map
         result = super().reflow(parent, size)
+        screen._layout_required = self._full_map_invalidated = False
         self._reflowed_map = self._full_map
         self._mark_changed(self._reflowed_map)
         return result
@@ -92,7 +100,20 @@ class LayoutCompositor(Compositor):
         self._drawn = drawn
 
 
+_size_updated = Widget._size_updated  # pyright: ignore[reportPrivateUsage]
+
+
 def compare_layouts() -> None:
     """Have every screen compare its layouts in this way."""
     screens: Any = importlib.import_module("textual.screen")
     screens.Compositor = LayoutCompositor
+    widgets: Any = Widget
+    widgets._size_updated = _set_size
+
+
+def _set_size(
+    widget: Widget, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+) -> bool:
+    """Set the size that a layout gave a widget. Textual would lay all out again with the same result:
+    a scroll bar that comes or goes asks for it by itself."""
+    return _size_updated(widget, size, virtual_size, container_size, layout=False)

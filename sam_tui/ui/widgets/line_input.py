@@ -4,13 +4,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from textual import events
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widgets import Input
 
 if TYPE_CHECKING:
     from textual.app import App
 
 
-class LineInput(Input):
+class _Line(Input):
+    """A line that has its place whatever is typed: Textual lays the screen out for each character."""
+
+    virtual_size = Reactive(Size(0, 0))
+
+    def watch_virtual_size(self) -> None:
+        """Scroll within the new text."""
+        self._scroll_update(self.virtual_size)
+
+
+class LineInput(_Line):
     """Calls ``done`` with its text on Enter, before it handles the next key.
 
     Textual's own line posts its text as a message, and text typed after Enter is in the line by then. Keys
@@ -36,7 +48,7 @@ class LineInput(Input):
         event.prevent_default()
 
 
-class FilterLine(Input):
+class FilterLine(_Line):
     """A line that narrows a list. ``take`` gets each key and the words typed before it, before the next key
     is handled, and returns whether the key was for the list."""
 

@@ -364,6 +364,8 @@ class PromptBox(Vertical):
         marked = [("↳ ", text) for text in waiting] + [("⇥ ", text) for text in later]
         self.area.queued = len(marked)
         self._queue.display = bool(marked)
+        if not marked:
+            return
         lines = [
             Content.assemble((mark, "$accent"), one_line(text))
             for mark, text in marked[:_SHOWN_QUEUED]

@@ -42,8 +42,8 @@ class PromptDrafts:
     def begin(self) -> None:
         """Restore the draft of the last run, unless the person has typed since the start."""
         self._key = self._current.id or self._begin
-        if not self._area.text:
-            self._area.put(self._stored.get(self._key, ""))
+        if not self._area.text and (draft := self._stored.get(self._key)):
+            self._area.put(draft)
         self._area.edited.watch(self._edited)
 
     def keep(self, text: str | None = None) -> None:

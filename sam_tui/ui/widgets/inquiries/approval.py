@@ -290,11 +290,11 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
                 lines = card.alike_lines(self._listed, width)
             case _:
                 lines = card.approval_lines(request, width) + card.coming_lines(self._coming, width)
-        self._lines.update(Content("\n").join([lines, remark]) if self._remark else lines)
+        _show(self._lines, Content("\n").join([lines, remark]) if self._remark else lines)
         self._preview.display = bool(request.preview) and whole
-        self._preview.update(card.diffs_content(request, width))
+        _show(self._preview, card.diffs_content(request, width))
         for covered in self._covered:
-            covered.update(card.covered_lines(request, width))
+            _show(covered, card.covered_lines(request, width))
 
     def _answer(self, approval: Approval) -> None:
         self.post_message(InquiryAnswered(self.inquiry, approval))
@@ -339,3 +339,10 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
     def _leave_comment(self) -> None:
         self.screen.set_focus(self)
         self._turn_to(self._behind)
+
+
+def _show(part: Static, content: Content) -> None:
+    """Show the content. What is there already would have the whole screen laid out again."""
+    present = part.content
+    if not (isinstance(present, Content) and present.is_same(content)):
+        part.update(content)

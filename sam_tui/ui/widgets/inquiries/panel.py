@@ -46,6 +46,10 @@ class InquiryPanel(KeyFrame):
         count = f" {number} of {total}" if total > 1 else ""
         self.border_title = Content(self.heading + count)
 
+    def on_mount(self) -> None:
+        """Have the first layout be the last one."""
+        InquiryPanel.on_resize(self)
+
     def on_resize(self) -> None:
         """Keep the choices below the scrolling text visible on any terminal.
 
