@@ -1231,6 +1231,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:drawn-lines": Requirement("A key has the lines drawn that it changes and no other.", "issue 17.14"),
     "ui:styles": Requirement("Styles that are set in steps, as focus, size and look change, are those that the whole style sheet gives.", "issue 17.14"),
     "ui:layouts": Requirement("What comes and goes on a screen is drawn and told of, also where somebody looked at the layout meanwhile.", "issue 13 Show"),
+    "ui:work": Requirement("A screen is laid out twice as it opens, and not for a character in a line; handlers of messages and parameters of callbacks are those that Textual finds.", "issue 17.14"),
     "ui:new-sizes": Requirement("The workbench is drawn for the size that its window has, however fast that changes and also where it is the same again.", "issue 13 Show"),
     "ui:inline": Requirement("Inline, what is finished is ordinary text in the scrollback, questions and dialogs get rows below it and give them back, and the terminal is left clean however the program ends.", "issue 17.2"),
     "ui:late-timers": Requirement("What the workbench does after a while it does also where the loop was busy: a terminal never stops being drawn.", "issue 13.2"),
