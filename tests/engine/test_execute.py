@@ -12,7 +12,7 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry
-from sam_tui.core.messages import ToolCall
+from sam_tui.core.messages import Image, ToolCall
 from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.text.field_faults import faults_of
 from sam_tui.core.tooling.redaction import masked_decision
@@ -42,6 +42,13 @@ async def test_dotted_names_and_bare_operations_mean_the_same(
     done = await kit.executor.execute(call(name, arguments), kit.conversation)
     assert (done.finished.ok, done.finished.text) == (True, "hi")
     assert done.finished.operation == "voice.murmur"
+
+
+@pytest.mark.requirement("images:shown")
+async def test_images_that_a_tool_returns_are_the_calls(kit: Kit) -> None:
+    kit.journal.images = (Image("a.png", "image/png", "aGk="),)
+    done = await kit.executor.execute(call("murmur", {"text": "hi"}), kit.conversation)
+    assert done.images == kit.journal.images
 
 
 @pytest.mark.requirement("execute:spellings")

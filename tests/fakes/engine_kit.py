@@ -26,7 +26,7 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries, Responder
-from sam_tui.core.messages import Message
+from sam_tui.core.messages import Image, Message
 from sam_tui.core.ports.model import CallDelta, Delta, ModelRequest
 from sam_tui.core.prompt.reminders import Injectors, TurnView
 from sam_tui.core.prompt.requests import RequestBuilder
@@ -57,6 +57,7 @@ class Journal:
 
     lines: list[str] = field(default_factory=list[str])
     gates: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
+    images: tuple[Image, ...] = ()
     _written: asyncio.Event = field(default_factory=asyncio.Event)
 
     def write(self, line: str) -> None:
@@ -80,7 +81,7 @@ class Journal:
         if arguments.text == "refuse":
             raise ToolError("cannot", hint="say something else")
         self.write(f"end {arguments.text}")
-        return ToolResult(arguments.text)
+        return ToolResult(arguments.text, images=self.images)
 
     async def note(self, arguments: Note, context: ToolContext) -> ToolResult:
         """Answer where the note would go."""

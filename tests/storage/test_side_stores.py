@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.storage import Storage, open_storage
+from sam_tui.adapters.storage.decisions import _seal  # pyright: ignore[reportPrivateUsage]
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.policy import DecisionFilter
@@ -98,6 +99,25 @@ def test_an_altered_or_missing_decision_is_found(storage: Storage, data_dir: Pat
         connection.execute("DELETE FROM decisions WHERE number = 1")
     connection.close()
     assert storage.decisions.first_broken() == 1
+
+
+@pytest.mark.requirement("headless:storage-audit")
+def test_a_missing_decision_is_found_where_those_behind_it_were_sealed_anew(
+    storage: Storage, data_dir: Path
+) -> None:
+    for name in "abc":
+        storage.decisions.record(C, CallId(name), DECISION)
+    (*_, before), _, (*last, _) = storage.decisions._rows("", ())  # pyright: ignore[reportPrivateUsage]
+    connection = sqlite3.connect(data_dir / "sam.db")
+    with connection:
+        for trigger in ("decisions_stay", "decisions_remain"):
+            connection.execute(f"DROP TRIGGER {trigger}")
+        connection.execute("DELETE FROM decisions WHERE number = 2")
+        connection.execute(
+            "UPDATE decisions SET chain = ? WHERE number = 3", (_seal(before, *last),)
+        )
+    connection.close()
+    assert storage.decisions.first_broken() == 2
 
 
 @pytest.mark.requirement("headless:storage-audit")

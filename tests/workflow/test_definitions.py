@@ -1,5 +1,6 @@
 """Definition files: both forms, where they are found, and every fault by file and line."""
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -263,6 +264,7 @@ def test_parameters_are_checked_before_anything_begins(bench: Bench) -> None:
         ({"goal": ""}, "goal is missing (what)"),
         ({"goal": "g", "role": "z"}, "role must be one of x, y"),
         ({"goal": "g", "extra": 1}, "there is no parameter 'extra'"),
+        ({"goal": math.nan}, "parameters must be plain JSON"),
     ):
         with pytest.raises(WorkflowRefused) as refused:
             bench.workflows.start("flow", params)
