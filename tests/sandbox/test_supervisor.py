@@ -114,6 +114,8 @@ async def test_a_question_that_is_open_when_the_sandbox_is_closed_is_withdrawn(
 ) -> None:
     box = Sandbox()
     asked, withdrawn = asyncio.Event(), asyncio.Event()
+    loop: Any = asyncio.get_running_loop()
+    watched = set(loop._selector.get_map())
 
     async def never_answers(_: OutsideAccess) -> bool:
         asked.set()
@@ -129,6 +131,7 @@ async def test_a_question_that_is_open_when_the_sandbox_is_closed_is_withdrawn(
         await withdrawn.wait()
     assert running.result().exit_code != 0
     assert not (outside / "new").exists()
+    assert set(loop._selector.get_map()) == watched
 
 
 @pytest.mark.requirement("sandbox:supervisor-gone")
