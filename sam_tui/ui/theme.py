@@ -244,7 +244,7 @@ LOOKS = {look.name: look for look in (
 # fmt: on
 """The looks by name. Contrast is at least 4.5 to 1 (WCAG AA), of plain text in high contrast 7 (AAA)."""
 VARIABLES: dict[str, dict[str, str]] = {}
-"""What style sheets say of looks that were in use, by look."""
+"""The variables of style sheets, by the name of each look that was in use."""
 DARK, LIGHT = LOOKS["sam"], LOOKS["sam-light"]
 
 ANSI_DARK = TerminalTheme(

@@ -104,7 +104,7 @@ _size_updated = Widget._size_updated  # pyright: ignore[reportPrivateUsage]
 
 
 def compare_layouts() -> None:
-    """Have every screen compare its layouts in this way."""
+    """Have every screen compare its layouts in this way, and no size that one gave ask for another."""
     screens: Any = importlib.import_module("textual.screen")
     screens.Compositor = LayoutCompositor
     widgets: Any = Widget

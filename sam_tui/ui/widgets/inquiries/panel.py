@@ -47,7 +47,7 @@ class InquiryPanel(KeyFrame):
         self.border_title = Content(self.heading + count)
 
     def on_mount(self) -> None:
-        """Have the first layout be the last one."""
+        """Fit the choices before the first layout, so that no second one is needed."""
         InquiryPanel.on_resize(self)
 
     def on_resize(self) -> None:
